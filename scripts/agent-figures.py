@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How long `waterline chat` takes to its prompt, and what it holds in memory.
+"""Measures how long `waterline chat` takes to show its prompt, and its peak memory.
 
 usage: scripts/agent-figures.py PROGRAM
 
-Starts the program in a terminal of its own, several times, and reads until the prompt is there; then takes up a session of
-10,000 messages, has one turn in it and shows its context. Nothing is kept."""
+Starts the program several times in a pseudo-terminal and waits for the prompt, in a new session and in one of 10,000
+messages. Then runs one turn in each and measures the memory. All data is temporary."""
 
 import json, os, pty, select, statistics, subprocess, sys, tempfile, time
 
@@ -14,8 +14,8 @@ env = {"HOME": home, "PATH": os.environ["PATH"], "TERM": "xterm-256color", "LANG
 
 
 def to_prompt(arguments):
-    """Seconds until the prompt is on the screen."""
-    begun = time.perf_counter()
+    """Returns the seconds until the prompt is on the screen."""
+    start = time.perf_counter()
     pid, fd = pty.fork()
     if pid == 0:
         os.execve(program, [program, "chat", "--model", "offline", *arguments], env)
@@ -25,9 +25,9 @@ def to_prompt(arguments):
             sys.exit("no prompt")
         piece = os.read(fd, 65536)
         seen += piece
-        if b"\x1b[6n" in piece:  # where is the cursor?
+        if b"\x1b[6n" in piece:  # a query for the cursor position
             os.write(fd, b"\x1b[1;1R")
-    took = time.perf_counter() - begun
+    took = time.perf_counter() - start
     os.kill(pid, 9)
     os.waitpid(pid, 0)
     os.close(fd)
@@ -35,7 +35,7 @@ def to_prompt(arguments):
 
 
 def peak(arguments, lines):
-    """The most memory a conversation from a pipe held, in MB."""
+    """Returns the peak memory of a conversation read from a pipe, in MB."""
     child = subprocess.Popen([program, "chat", "--model", "offline", *arguments], stdin=subprocess.PIPE,
                              stdout=subprocess.DEVNULL, env=env)
     child.stdin.write("\n".join(lines + ["/quit", ""]).encode())
@@ -58,6 +58,6 @@ json.dump(conversation(5000), open(file, "w"))
 subprocess.run([program, "sessions", "import", file, "--db", db], env=env, check=True, capture_output=True)
 for name, arguments in [("a new session", ["--db", db]), ("10,000 messages", ["--db", db, "--session", "big"])]:
     took = [to_prompt(arguments) * 1000 for _ in range(11)]
-    print(f"to the prompt, {name}: median {statistics.median(took):.0f} ms, slowest {max(took):.0f} ms")
+    print(f"time to prompt, {name}: median {statistics.median(took):.0f} ms, slowest {max(took):.0f} ms")
 print(f"memory, a new session, one turn: {peak(['--db', db], ['list files']):.0f} MB")
 print(f"memory, 10,000 messages, one turn and /context: {peak(['--db', db, '--session', 'big'], ['what about rope 700?', '/context']):.0f} MB")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Plans every conversation of a data folder with every preset and has an independent program check the contexts.
+"""Plans every conversation of a data directory with every preset and checks the contexts with an independent program.
 
-usage: check-data.py FOLDER CHECKER [--cuts N] [--presets A,B] [--windows 2k,8k]
+usage: check-data.py DIRECTORY CHECKER [--cuts N] [--presets A,B] [--windows 2k,8k]
 
-FOLDER holds JSON lines with one conversation a line ({"messages": [...]}); CHECKER reads what `waterline plan --json`
-prints (plans on its command line, `--source` the conversations). Each conversation is planned whole and cut at N points.
-Not part of CI: the data is not part of the project.
+DIRECTORY has JSON lines files with one conversation per line ({"messages": [...]}). CHECKER is a Python program that reads
+the output of `waterline plan --json`: its argument is the file of plans, `--source` the file of conversations. Each
+conversation is planned completely and truncated at N points. Not part of CI: the data is not part of the project.
 """
 import argparse, glob, json, os, subprocess, sys, tempfile, time
 
@@ -15,7 +15,7 @@ WIRES = ("openai-chat", "anthropic")
 
 
 def cuts(messages, count):
-    """The whole, and `count` points spread over the conversation."""
+    """Returns the full length, and `count` lengths spread evenly over the conversation."""
     n = len(messages)
     return sorted({n, *(max(1, n * k // (count + 1)) for k in range(1, count + 1))})
 
@@ -26,15 +26,15 @@ def write_cuts(path, out, count):
         for line in source:
             conversation = json.loads(line)
             for n in cuts(conversation["messages"], count):
-                cut = dict(conversation, messages=conversation["messages"][:n], id=f"{conversation.get('id')}@{n}")
-                target.write(json.dumps(cut, ensure_ascii=False) + "\n")
+                truncated = dict(conversation, messages=conversation["messages"][:n], id=f"{conversation.get('id')}@{n}")
+                target.write(json.dumps(truncated, ensure_ascii=False) + "\n")
                 lines += 1
     return lines
 
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    ap.add_argument("folder")
+    ap.add_argument("directory")
     ap.add_argument("checker")
     ap.add_argument("--cuts", type=int, default=5)
     ap.add_argument("--presets", default=PRESETS)
@@ -42,10 +42,10 @@ def main():
     ap.add_argument("--program", default="target/release/waterline")
     a = ap.parse_args()
     contexts = bad = internal = 0
-    began = time.time()
+    start = time.time()
     with tempfile.TemporaryDirectory() as tmp:
         source, plans = os.path.join(tmp, "source.jsonl"), os.path.join(tmp, "plans.jsonl")
-        for path in sorted(glob.glob(os.path.join(a.folder, "*.jsonl"))):
+        for path in sorted(glob.glob(os.path.join(a.directory, "*.jsonl"))):
             lines = write_cuts(path, source, a.cuts)
             for preset in a.presets.split(","):
                 for window in a.windows.split(","):
@@ -60,8 +60,8 @@ def main():
                         if check.returncode:
                             bad += 1
                             print(f"{os.path.basename(path)} {preset} {window} {wire}:\n{check.stdout}{check.stderr}", flush=True)
-            print(f"{os.path.basename(path)}: {contexts} contexts so far, {bad} runs with a violation, {internal} own findings, {time.time() - began:.0f} s", flush=True)
-    print(f"{contexts} contexts, {bad} runs with a violation, {internal} contexts that waterline itself calls invalid")
+            print(f"{os.path.basename(path)}: {contexts} contexts so far, {bad} runs with a violation, {internal} reported by waterline, {time.time() - start:.0f} s", flush=True)
+    print(f"{contexts} contexts, {bad} runs with a violation, {internal} contexts that waterline itself reports as invalid")
     return 1 if bad or internal else 0
 
 

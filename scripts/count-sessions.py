@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Counts session files of other programs on its own, and compares with what `waterline convert` reads.
+"""Counts the messages in session files of other programs, and compares the counts with those of `waterline convert`.
 
-    scripts/count-sessions.py FOLDER [BINARY]
+    scripts/count-sessions.py DIRECTORY [BINARY]
 
-Knows Claude Code, Codex, Copilot CLI, pi (lines) and Gemini CLI, OpenCode (documents), and lines of Anthropic messages. It shares
-nothing with the readers: it counts user messages, answers, calls and results where the files have them.
+Supports Claude Code, Codex, Copilot CLI and pi (lines), Gemini CLI and OpenCode (documents), and lines of Anthropic
+messages. It shares no code with the readers: it counts user messages, answers, calls and results in the raw files.
 """
 import glob
 import json
@@ -13,12 +13,12 @@ import sys
 
 
 def claude(events):
-    said = [e for e in events if e.get("type") in ("user", "assistant")]
-    blocks = [(e, b) for e in said for b in (e["message"]["content"] if isinstance(e["message"]["content"], list) else [])]
+    messages = [e for e in events if e.get("type") in ("user", "assistant")]
+    blocks = [(e, b) for e in messages for b in (e["message"]["content"] if isinstance(e["message"]["content"], list) else [])]
     results = [b for _, b in blocks if b["type"] == "tool_result"]
     with_results = {id(e) for e, b in blocks if b["type"] == "tool_result"}
-    users = [e for e in said if e["type"] == "user" and id(e) not in with_results]
-    answers = {e["message"]["id"] for e in said if e["type"] == "assistant"}
+    users = [e for e in messages if e["type"] == "user" and id(e) not in with_results]
+    answers = {e["message"]["id"] for e in messages if e["type"] == "assistant"}
     return len(users), len(answers), sum(b["type"] == "tool_use" for _, b in blocks), len(results)
 
 
@@ -28,9 +28,9 @@ def codex(events):
     users = sum(i["type"] == "message" and i["role"] == "user" for i in items)
     answers, inside = 0, False
     for item in items:
-        mine = item["type"] in ("reasoning", "function_call", "custom_tool_call", "web_search_call") or item.get("role") == "assistant"
-        answers += mine and not inside
-        inside = mine
+        is_answer = item["type"] in ("reasoning", "function_call", "custom_tool_call", "web_search_call") or item.get("role") == "assistant"
+        answers += is_answer and not inside
+        inside = is_answer
     return users, answers, sum(k in ("function_call", "custom_tool_call") for k in kinds), sum(k.endswith("_output") for k in kinds)
 
 
@@ -41,8 +41,8 @@ def copilot(events):
 
 
 def pi(events):
-    said = [e["message"] for e in events if e["type"] == "message"]
-    of = lambda role: [m for m in said if m["role"] == role]
+    messages = [e["message"] for e in events if e["type"] == "message"]
+    of = lambda role: [m for m in messages if m["role"] == role]
     calls = sum(b["type"] == "toolCall" for m in of("assistant") for b in m["content"])
     return len(of("user")), len(of("assistant")), calls, len(of("toolResult"))
 
@@ -106,7 +106,7 @@ def main():
     print("file, user messages, answers, calls, results")
     for path in sorted(glob.glob(f"{sys.argv[1]}/*.json*")):
         counted, found = count(path), read(path, binary)
-        # Answers without anything in them are not written.
+        # Empty answers are not written.
         same = counted[0] == found[0] and counted[2:] == found[2:] and counted[1] >= found[1]
         differ += not same
         print(f"{path.rsplit('/', 1)[-1]}: {counted}" + ("" if same else f", but waterline reads {found}"))

@@ -3,22 +3,22 @@
 
     python3 -m venv /tmp/langgraph-venv
     /tmp/langgraph-venv/bin/pip install langgraph langgraph-checkpoint-sqlite
-    /tmp/langgraph-venv/bin/python scripts/langgraph-log.py FOLDER [--json]
+    /tmp/langgraph-venv/bin/python scripts/langgraph-log.py DIRECTORY [--json]
 
-FOLDER lies on the disk to be measured; the databases are made in a temporary folder inside it and removed (by default some
-10 GB at the most, held by the eight writers through the graph).
+DIRECTORY is on the disk to measure. The databases are created in a temporary directory inside it and removed afterwards (by
+default at most about 10 GB, used by the eight writers through the graph).
 
 Every connection sets `PRAGMA synchronous=FULL`: a commit is on disk before `put` returns. SqliteSaver itself sets only
-`PRAGMA journal_mode=WAL` and leaves `synchronous` to how SQLite was built; that is FULL unless the build says otherwise.
+`PRAGMA journal_mode=WAL` and leaves `synchronous` at SQLite's compiled-in default, which is usually FULL.
 
-A message is 600 bytes of {"role": …, "content": …} in JSON. Three ways to append one and have it on disk:
+A message is 600 bytes of {"role": …, "content": …} in JSON. There are three ways to append one durably:
 
-    saver       `SqliteSaver.put` of a checkpoint with the messages so far, nothing else: one commit
-    graph       `invoke` of a graph with one node, MessagesState, durability as LangGraph has it ("async": a checkpoint for
-                every step, and the writes of every task; all are committed when `invoke` returns)
-    graph-exit  the same with durability="exit": one checkpoint for an `invoke` (only measured when --ways names it)
+    saver       `SqliteSaver.put` of a checkpoint with all messages so far: one commit
+    graph       `invoke` of a graph with one node, MessagesState and LangGraph's default durability ("async": a checkpoint
+                for every step and the writes of every task; all are committed when `invoke` returns)
+    graph-exit  the same with durability="exit": one checkpoint per `invoke` (only measured if --ways includes it)
 
-A checkpoint holds all messages, so an append costs more the longer the session is: figures hold for the length measured.
+A checkpoint has all messages, so an append costs more the longer the session is: the figures apply to the measured length.
 """
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ class Figure(NamedTuple):
 
 
 class Written(NamedTuple):
-    """What one writer did: when it began and ended, on a clock all processes share, and the bytes of its messages."""
+    """The result of one writer: start and end, on a clock shared by all processes, and the bytes of its messages."""
 
-    began: float
+    started: float
     ended: float
     message_bytes: int
 
@@ -146,7 +146,7 @@ def load_messages(saver: SqliteSaver, thread: str) -> list[BaseMessage]:
 
 
 def stored_bytes(path: str) -> int:
-    """The database and its log, after all of the log has been moved into the database."""
+    """Returns the size of the database, after its write-ahead log has been merged into it."""
     with opened(path) as saver:
         busy, _, _ = saver.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         assert not busy, f"{path} is in use"
@@ -157,28 +157,28 @@ def write_session(path: str, way: str, thread: str, count: int, start: Barrier) 
     messages = make_messages(count, thread)
     with opened(path) as saver:
         start.wait(START_SECONDS)
-        began = time.monotonic()
+        started = time.monotonic()
         WAYS[way](saver, thread, messages)
         ended = time.monotonic()
         assert load_messages(saver, thread) == messages, f"{thread} lost messages"
-    return Written(began, ended, sum(len(in_json(message)) for message in messages))
+    return Written(started, ended, sum(len(in_json(message)) for message in messages))
 
 
 def write_sessions(path: str, way: str, writers: int, count: int) -> list[Written]:
-    """Writes a session in each of `writers` processes, all at once."""
+    """Writes one session in each of `writers` processes, all at the same time."""
     with opened(path):
-        pass  # the tables are there before the writers come, which would race for making them
+        pass  # creates the tables before the writers start, which would race to create them
     with SPAWN.Manager() as manager, ProcessPoolExecutor(writers, SPAWN) as pool:
         start = manager.Barrier(writers)
         tasks = [pool.submit(write_session, path, way, f"session-{n}", count, start) for n in range(writers)]
         return [task.result() for task in tasks]
 
 
-def measure_appends(folder: str, way: str, writers: int, count: int) -> list[Figure]:
-    with tempfile.TemporaryDirectory(dir=folder) as own:
+def measure_appends(directory: str, way: str, writers: int, count: int) -> list[Figure]:
+    with tempfile.TemporaryDirectory(dir=directory) as own:
         path = os.path.join(own, "log.db")
         written = write_sessions(path, way, writers, count)
-        seconds = max(w.ended for w in written) - min(w.began for w in written)
+        seconds = max(w.ended for w in written) - min(w.started for w in written)
         ratio = stored_bytes(path) / sum(w.message_bytes for w in written)
     what = f"{way}, writers {writers}, {count} each"
     return [
@@ -188,10 +188,10 @@ def measure_appends(folder: str, way: str, writers: int, count: int) -> list[Fig
 
 
 def time_open(path: str, thread: str, count: int) -> float:
-    began = time.monotonic()
+    started = time.monotonic()
     with opened(path) as saver:
         messages = load_messages(saver, thread)
-        seconds = time.monotonic() - began
+        seconds = time.monotonic() - started
     assert len(messages) == count and isinstance(messages[-1], BaseMessage)
     return seconds
 
@@ -201,8 +201,8 @@ def time_open_afresh(path: str, thread: str, count: int) -> float:
         return pool.submit(time_open, path, thread, count).result()
 
 
-def measure_open(folder: str, count: int, times: int) -> Figure:
-    with tempfile.TemporaryDirectory(dir=folder) as own:
+def measure_open(directory: str, count: int, times: int) -> Figure:
+    with tempfile.TemporaryDirectory(dir=directory) as own:
         path = os.path.join(own, "log.db")
         with opened(path) as saver:
             put_messages(saver, session("long"), make_messages(count, "long"))
@@ -215,8 +215,8 @@ def fork(saver: SqliteSaver, origin: str, thread: str) -> None:
     saver.put(session(thread), found.checkpoint, found.metadata, found.checkpoint["channel_versions"])
 
 
-def measure_forks(folder: str, count: int, forks: int) -> Figure:
-    with tempfile.TemporaryDirectory(dir=folder) as own:
+def measure_forks(directory: str, count: int, forks: int) -> Figure:
+    with tempfile.TemporaryDirectory(dir=directory) as own:
         path = os.path.join(own, "log.db")
         with opened(path) as saver:
             put_messages(saver, session("origin"), make_messages(count, "origin"))
@@ -228,23 +228,23 @@ def measure_forks(folder: str, count: int, forks: int) -> Figure:
     return Figure(f"forks ({count} messages, {forks} forks)", growth, "bytes/fork")
 
 
-def measure(folder: str, a: argparse.Namespace) -> Iterator[Figure]:
+def measure(directory: str, a: argparse.Namespace) -> Iterator[Figure]:
     for _ in range(a.runs):
         for writers in a.writers:
             for way in a.ways:
-                yield from measure_appends(folder, way, writers, a.appends)
-    yield measure_open(folder, a.messages, 5)
-    yield measure_forks(folder, a.appends, a.forks)
+                yield from measure_appends(directory, way, writers, a.appends)
+    yield measure_open(directory, a.messages, 5)
+    yield measure_forks(directory, a.appends, a.forks)
 
 
 def arguments() -> argparse.Namespace:
     ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    ap.add_argument("folder", help="where the databases are made and removed")
-    ap.add_argument("--appends", type=int, default=1000, help="messages of a session that is appended to, or forked")
-    ap.add_argument("--writers", type=int, nargs="+", default=[1, 8], help="processes that append at once")
+    ap.add_argument("directory", help="where the databases are created and removed")
+    ap.add_argument("--appends", type=int, default=1000, help="number of messages in a session that is appended to or forked")
+    ap.add_argument("--writers", type=int, nargs="+", default=[1, 8], help="number of processes that append at the same time")
     ap.add_argument("--ways", nargs="+", choices=WAYS, default=["saver", "graph"], help="ways to append")
     ap.add_argument("--runs", type=int, default=2, help="how often the appends are measured")
-    ap.add_argument("--messages", type=int, default=100_000, help="messages of the session that is opened")
+    ap.add_argument("--messages", type=int, default=100_000, help="number of messages in the session that is opened")
     ap.add_argument("--forks", type=int, default=100)
     ap.add_argument("--json", action="store_true", help="print one JSON object")
     return ap.parse_args()
@@ -254,8 +254,8 @@ def main() -> None:
     a = arguments()
     versions = {name: version(name) for name in PACKAGES} | {"sqlite": sqlite3.sqlite_version}
     figures = []
-    with tempfile.TemporaryDirectory(dir=a.folder) as folder:
-        for figure in measure(folder, a):
+    with tempfile.TemporaryDirectory(dir=a.directory) as directory:
+        for figure in measure(directory, a):
             figures.append(figure._asdict())
             if not a.json:
                 print(f"{figure.name}: {figure.value:,.2f} {figure.unit}", flush=True)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The most memory `waterline plan` holds, against the size of the conversation it reads.
+"""Measures the peak memory of `waterline plan` relative to the size of the conversation.
 
 usage: peak-memory.py [--megabytes 50,200] [--program target/release/waterline]
 
-Writes a conversation of tool calls and outputs into a temporary folder, plans it, and prints peak memory / file size.
+Writes a conversation of tool calls and outputs to a temporary directory, plans it, and prints peak memory / file size.
 """
 import argparse, json, os, subprocess, tempfile
 

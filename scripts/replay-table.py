@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Turns `waterline replay … --json` into Markdown: a table for each window, a row for each policy, a column for each file.
+"""Converts `waterline replay … --json` to Markdown: one table per window, one row per policy, one column per file.
 
-    waterline replay FOLDER --tokens chars/4 --window 8k,16k,32k,64k --json | scripts/replay-table.py > docs/replay-figures.md
+    waterline replay DIRECTORY --tokens chars/4 --window 8k,16k,32k,64k --json | scripts/replay-table.py > docs/replay-figures.md
 """
 import json
 import os
@@ -13,8 +13,8 @@ cells = {(row["policy"], row["window"], row["dataset"]): row for row in rows}
 short = lambda name: os.path.basename(name).removesuffix(".jsonl").removeprefix("coding_")
 
 print("# Replay figures\n")
-print("Each cell: values retained, calls intact (both in %), cost against never folding. The best of each column is bold.")
-print("How they are measured, and what the data is: [replay.md](replay.md), [benchmarks.md](benchmarks.md).")
+print("Each cell: values retained, calls intact (both in %), cost relative to never folding. The best of each column is bold.")
+print("The method is described in [replay.md](replay.md), the data in [benchmarks.md](benchmarks.md).")
 datasets = order("dataset")
 print("\n| file | sessions | tool calls with values | values |\n|---|--:|--:|--:|")
 for dataset in datasets:

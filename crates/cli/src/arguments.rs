@@ -1,88 +1,83 @@
-//! The flags of commands that ask a model or run an agent, and the overrides they stand for.
+//! The flags of commands that call a model or run an agent, and the overrides they become.
 
 use std::path::PathBuf;
 
 use waterline::message::Wire;
 use waterline_agent::approval::Mode;
-use waterline_config::{Lang, ModelOverrides, Overrides};
+use waterline_config::{ModelOverrides, Overrides};
 use waterline_sandbox::workspace::Grant;
 
 use crate::environment::environment;
 use crate::settings;
 
-/// Which model, as flags say it.
+/// The flags that choose a model.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct ModelArguments {
-    /// The model; `offline` for the built-in one (default: $WATERLINE_MODEL, else from the config,
-    /// else the first of ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY that is set, else a
-    /// server on this machine, else offline)
+    /// Model to use; `offline` for the built-in one (default: $WATERLINE_MODEL, the config, the
+    /// first of ANTHROPIC_API_KEY, OPENAI_API_KEY and GEMINI_API_KEY that is set, a server on this
+    /// machine, offline)
     #[arg(long)]
     pub model: Option<String>,
-    /// The address of its server, such as http://127.0.0.1:8080 (default: $WATERLINE_BASE_URL, else
-    /// from the config); the key for it is taken from $WATERLINE_API_KEY or --key-file
+    /// URL of the model's server, such as http://127.0.0.1:8080 (default: $WATERLINE_BASE_URL, else
+    /// the config); its key comes from $WATERLINE_API_KEY or --key-file
     #[arg(long, value_name = "URL")]
     pub base_url: Option<String>,
-    /// The wire it speaks: openai-chat, openai-responses, anthropic, gemini (default: told from the
-    /// model's name)
+    /// Wire format of the server: openai-chat, openai-responses, anthropic, gemini (default:
+    /// detected from the model's name)
     #[arg(long, value_parser = waterline_provider::wire::named)]
     pub wire: Option<Wire>,
-    /// A file that holds its key
+    /// Read the API key from this file
     #[arg(long, value_name = "FILE")]
     pub key_file: Option<PathBuf>,
-    /// Tokens a prompt may take, such as 4000 or 128k
+    /// Tokens a prompt may use, such as 4000 or 128k
     #[arg(long, value_parser = settings::size)]
     pub window: Option<usize>,
 }
 
 impl ModelArguments {
-    /// The overrides that these flags stand for, with the variables that count as flags.
+    /// Returns the overrides for these flags and for the variables that count as flags.
     pub fn overrides(&self) -> ModelOverrides {
         let Self { model, base_url, wire, key_file, window } = self.clone();
         ModelOverrides { model, base_url, wire, key_file, window }.or_variables(environment())
     }
 }
 
-/// What an agent is to be, as flags say it.
+/// The flags that set up an agent.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct AgentArguments {
     #[command(flatten)]
     pub model: ModelArguments,
-    /// The policy: a preset or a file (default: the one the session was begun with, else from the
-    /// config, else auto)
+    /// Policy to use: a preset or a file (default: the session's own, else the config, else auto)
     #[arg(long)]
     pub policy: Option<String>,
-    /// Sets a key of the policy, such as fold.high=60%
+    /// Set a key of the policy, such as fold.high=60%
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = settings::setting)]
     pub sets: Vec<(String, String)>,
-    /// The most tokens of an answer
+    /// Maximum number of tokens in an answer
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<usize>,
-    /// The folder of the day's memory files (default: from the config, else none)
-    #[arg(long, value_name = "FOLDER")]
+    /// Directory of the daily memory files (default: from the config, else none)
+    #[arg(long, value_name = "DIR")]
     pub memory: Option<PathBuf>,
-    /// The role: init, execute, or one of your own
+    /// Role of the agent: init, execute, or one of your own
     #[arg(long, value_name = "NAME")]
     pub role: Option<String>,
-    /// Lets the agent reach a folder beside its workspace; FOLDER:ro only to read
-    #[arg(long = "allow-dir", value_name = "FOLDER")]
+    /// Let the agent access this directory as well as its workspace; DIR:ro for reading only
+    #[arg(long = "allow-dir", value_name = "DIR")]
     pub allow_dirs: Vec<Grant>,
-    /// When you are asked before a call: all, selective, custom, none
+    /// When to ask before a tool call: all, selective, custom, none
     #[arg(long, value_name = "MODE")]
     pub approval: Option<Mode>,
-    /// Lets commands use the network
+    /// Allow commands to use the network
     #[arg(long)]
     pub allow_network: bool,
-    /// Agrees, for this run, to the addresses that waterline.toml of this folder sends the
-    /// conversation to
+    /// Trust the servers that this directory's waterline.toml names, for this run
     #[arg(long)]
     pub trust_project: bool,
-    /// The language of what the program says: en, zh (default: from the locale)
-    #[arg(long)]
-    pub lang: Option<Lang>,
 }
 
 impl AgentArguments {
-    /// The overrides that these flags stand for, with the variables that count as flags.
+    /// Returns the overrides for these flags and for the variables that count as flags.
     pub fn overrides(&self) -> Overrides {
         let flags = self.clone();
         Overrides {

@@ -1,4 +1,4 @@
-//! Where the sessions are: `--db`, the environment, or the user's own data folder.
+//! The log that commands use: from `--db`, the environment, or the user's data directory.
 
 use std::path::PathBuf;
 
@@ -7,29 +7,30 @@ use waterline_config::trust::make_private;
 use waterline_log::{Log, Session};
 
 use crate::environment::environment;
+use crate::text;
 
 /// The variable that names the log for every command.
 const VARIABLE: &str = "WATERLINE_DB";
 
-/// Which log.
+/// The flag that names the log.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Database {
-    /// The log: a file, or postgres://user@host/database (default: $WATERLINE_DB, else
-    /// waterline/sessions.db in the user's data folder)
+    /// Log to use: a file, or postgres://user@host/database (default: $WATERLINE_DB, else
+    /// waterline/sessions.db in the data directory)
     #[arg(long = "db", value_name = "URL", global = true)]
     url: Option<String>,
 }
 
-/// A log to take sessions from, for commands that otherwise read files.
+/// The flag that names a log, for commands that otherwise read files.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Stored {
-    /// Take stored sessions from this log: a file, or postgres://user@host/database
+    /// Read stored sessions from this log: a file, or postgres://user@host/database
     #[arg(long = "db", value_name = "URL")]
     url: Option<String>,
 }
 
 impl Stored {
-    /// The log, if one is named.
+    /// Opens the log, if one is named.
     pub fn open(&self) -> Result<Option<Log>> {
         let database = self.url.clone().map(|url| Database { url: Some(url) });
         database.map(|database| database.open_existing()).transpose()
@@ -37,22 +38,23 @@ impl Stored {
 }
 
 impl Database {
-    /// Opens the log; one that is not there yet is made.
+    /// Opens the log, or creates it.
     pub fn open(&self) -> Result<Log> {
         let url = match self.url()? {
             Some(url) => url,
             None => {
                 let path = default_path()?;
-                let folder = path.parent().unwrap_or(&path);
-                make_private(folder)
-                    .with_context(|| format!("cannot make {}", folder.display()))?;
+                let directory = path.parent().unwrap_or(&path);
+                make_private(directory).with_context(|| {
+                    text!("cannot-create", path = directory.display().to_string())
+                })?;
                 path.display().to_string()
             }
         };
         Ok(Log::open(&url)?)
     }
 
-    /// Opens the log to look at it; one that is not there is an error.
+    /// Opens the log; it is an error if it does not exist.
     pub fn open_existing(&self) -> Result<Log> {
         let url = match self.url()? {
             Some(url) => url,
@@ -61,33 +63,31 @@ impl Database {
         let is_server = url.starts_with("postgres://") || url.starts_with("postgresql://");
         let file =
             url.strip_prefix("sqlite://").or_else(|| url.strip_prefix("sqlite:")).unwrap_or(&url);
-        let is_there =
+        let exists =
             std::fs::metadata(file).is_ok_and(|metadata| metadata.is_dir() || metadata.len() > 0);
-        if !is_server && !file.contains("://") && !file.contains("password=") && !is_there {
-            bail!(
-                "there is no log at {file} yet; `waterline sessions import FILE --db {file}` makes one"
-            );
+        if !is_server && !file.contains("://") && !file.contains("password=") && !exists {
+            bail!(text!("db-missing", path = file));
         }
         Ok(Log::open(&url)?)
     }
 
-    /// Whether a flag names it.
+    /// Whether the flag names a log.
     pub const fn is_named(&self) -> bool {
         self.url.is_some()
     }
 
     fn url(&self) -> Result<Option<String>> {
         match &self.url {
-            // Most likely a variable that is not set: the user's own log is not meant.
-            Some(url) if url.is_empty() => bail!("--db names no log"),
+            // Most likely an unset variable: the user's own log is not meant.
+            Some(url) if url.is_empty() => bail!(text!("db-empty")),
             Some(url) => Ok(Some(url.clone())),
             None => Ok(environment().variable(VARIABLE)),
         }
     }
 }
 
-/// The log that is used where no flag names one, as it may be shown; and the variable that names
-/// it, if one does.
+/// Returns the log that is used without a flag, safe to show, and the variable that names it, if
+/// one does.
 pub fn usual() -> Result<(String, Option<&'static str>)> {
     match environment().variable(VARIABLE) {
         Some(url) => Ok((shown(&url), Some(VARIABLE))),
@@ -95,30 +95,29 @@ pub fn usual() -> Result<(String, Option<&'static str>)> {
     }
 }
 
-/// The address of a log without what may be secret in it: a name with a password, and settings.
+/// Returns the URL of a log without its possible secrets: user, password and options.
 fn shown(url: &str) -> String {
     match url.split_once("://") {
         Some((scheme, rest)) => {
-            // A password may hold any of the signs.
-            let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
-            format!("{scheme}://{}", place.split('?').next().unwrap_or_default())
+            // A password may contain `@` and `?`.
+            let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+            format!("{scheme}://{}", host.split('?').next().unwrap_or_default())
         }
         None if url.contains("password=") => "(set)".to_owned(),
         None => url.to_owned(),
     }
 }
 
-/// The log of somebody who names none.
 fn default_path() -> Result<PathBuf> {
     Ok(data_folder()?.join("sessions.db"))
 }
 
-/// The user's own data directory.
+/// Returns the user's data directory.
 pub fn data_folder() -> Result<PathBuf> {
     Ok(environment().data_directory()?)
 }
 
-/// The sessions of these ids, or of which the id begins so; all where none is given.
+/// Returns the sessions with these ids or unique prefixes; all sessions if none is given.
 pub fn chosen(log: &Log, ids: &[String]) -> Result<Vec<Session>> {
     if ids.is_empty() {
         return Ok(log.sessions(&waterline_log::Filter::default())?);
@@ -131,7 +130,7 @@ mod tests {
     use super::shown;
 
     #[test]
-    fn an_address_is_shown_without_its_password() {
+    fn a_url_is_shown_without_its_password() {
         assert_eq!(
             shown("postgres://me:h?u@sh@host:5432/db?password=hush"),
             "postgres://host:5432/db"

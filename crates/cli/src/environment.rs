@@ -1,4 +1,4 @@
-//! The process's variables and working directory, read once.
+//! The process's environment variables and working directory, read once.
 
 use std::sync::{Arc, OnceLock};
 
@@ -6,7 +6,7 @@ use waterline_config::Environment;
 
 static ENVIRONMENT: OnceLock<Arc<Environment>> = OnceLock::new();
 
-/// The process's variables and working directory.
+/// Returns the process's environment variables and working directory.
 pub fn environment() -> &'static Arc<Environment> {
     ENVIRONMENT.get_or_init(|| Arc::new(Environment::new(".", std::env::vars_os())))
 }

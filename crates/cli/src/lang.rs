@@ -1,6 +1,7 @@
 //! The language of what a person reads: English or Chinese, from `--lang`, the config, or the
 //! locale. The texts are in `locales/`, in Fluent's format; `text!` looks one up.
 
+use std::ffi::OsString;
 use std::sync::OnceLock;
 
 use fluent_bundle::concurrent::FluentBundle;
@@ -9,9 +10,10 @@ use unic_langid::LanguageIdentifier;
 use waterline_config::Lang;
 
 use crate::environment::environment;
-use crate::show::number;
+use crate::number::number;
 
-/// The catalogues, one file per part of the program, in the same order for both languages.
+/// The catalogues, one file per part of the program. English help texts are the doc comments of the
+/// arguments.
 const ENGLISH: [&str; 7] = [
     include_str!("../locales/en/chat.ftl"),
     include_str!("../locales/en/terminal.ftl"),
@@ -21,7 +23,7 @@ const ENGLISH: [&str; 7] = [
     include_str!("../locales/en/doctor.ftl"),
     include_str!("../locales/en/errors.ftl"),
 ];
-const CHINESE: [&str; 7] = [
+const CHINESE: [&str; 8] = [
     include_str!("../locales/zh/chat.ftl"),
     include_str!("../locales/zh/terminal.ftl"),
     include_str!("../locales/zh/program.ftl"),
@@ -29,12 +31,12 @@ const CHINESE: [&str; 7] = [
     include_str!("../locales/zh/replay.ftl"),
     include_str!("../locales/zh/doctor.ftl"),
     include_str!("../locales/zh/errors.ftl"),
+    include_str!("../locales/zh/help.ftl"),
 ];
 
 static CHOSEN: OnceLock<Lang> = OnceLock::new();
 
-/// Returns the text with this id in the chosen language: `text!("fork-done", id = session.id,
-/// messages = 12)`.
+/// Returns the text with this id in the chosen language: `text!("count-messages", count = 12)`.
 ///
 /// A number selects a plural form and is printed with thousands separators; pass a string to print
 /// it as it is.
@@ -55,6 +57,21 @@ pub fn choose(flag: Option<Lang>, config: Option<Lang>) {
     let _ = CHOSEN.set(flag.or(config).unwrap_or_else(of_locale));
 }
 
+/// Returns the language that `--lang` names. Help is printed while the arguments are parsed, so the
+/// language must be known before. An invalid name is left to the parser.
+pub fn flag(arguments: impl IntoIterator<Item = OsString>) -> Option<Lang> {
+    let mut arguments = arguments.into_iter().take_while(|argument| argument != "--");
+    let name = arguments.find_map(|argument| {
+        let argument = argument.into_string().ok()?;
+        match argument.strip_prefix("--lang")? {
+            "" => Some(None),
+            value => Some(Some(value.strip_prefix('=')?.to_owned())),
+        }
+    })?;
+    let name = name.or_else(|| arguments.next()?.into_string().ok());
+    name?.parse().ok()
+}
+
 fn of_locale() -> Lang {
     environment().locale().map(|(lang, _)| lang).unwrap_or_default()
 }
@@ -72,7 +89,12 @@ pub fn format(id: &str, arguments: &FluentArgs<'_>) -> String {
 
 /// Formats the text with this id, if there is one. For ids that are made from names.
 pub fn find(id: &str, arguments: &FluentArgs<'_>) -> Option<String> {
-    let bundle = bundle(lang());
+    find_in(lang(), id, arguments)
+}
+
+/// Formats the text with this id in one language, if there is one.
+pub fn find_in(lang: Lang, id: &str, arguments: &FluentArgs<'_>) -> Option<String> {
+    let bundle = bundle(lang);
     let pattern = bundle.get_message(id)?.value()?;
     Some(bundle.format_pattern(pattern, Some(arguments), &mut Vec::new()).into_owned())
 }
@@ -111,5 +133,40 @@ pub fn say<T>(en: T, zh: T) -> T {
     match lang() {
         Lang::En => en,
         Lang::Zh => zh,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_flag_is_found_in_raw_arguments() {
+        let flag = |line: &str| flag(line.split(' ').map(OsString::from));
+        assert_eq!(flag("waterline --lang zh --help"), Some(Lang::Zh));
+        assert_eq!(flag("waterline chat --lang=en"), Some(Lang::En));
+        for line in ["waterline run hi", "waterline --lang", "waterline --lang de"] {
+            assert_eq!(flag(line), None, "{line}");
+        }
+        assert_eq!(flag("waterline run -- --lang zh"), None);
+    }
+
+    #[test]
+    fn every_catalogue_parses() {
+        for file in ENGLISH.iter().chain(&CHINESE) {
+            let errors = FluentResource::try_new((*file).to_owned()).err();
+            assert!(errors.is_none(), "{:?}", errors.map(|(_, errors)| errors));
+        }
+    }
+
+    #[test]
+    fn numbers_choose_plurals_and_get_separators() {
+        let shown = |count: u64| {
+            let mut arguments = FluentArgs::new();
+            arguments.set("count", count);
+            find_in(Lang::En, "count-messages", &arguments).unwrap()
+        };
+        assert_eq!(shown(1), "1 message");
+        assert_eq!(shown(1_200), "1,200 messages");
     }
 }

@@ -1,5 +1,5 @@
-//! What is told of a run beside its answer, on standard error: for people, for programs, or in the
-//! lines that Agent Service printed (S3.40–S3.47).
+//! The event log on standard error: as text, as JSON, or in the lines that Agent Service printed
+//! (S3.40–S3.47). Those lines are a fixed format in Chinese, not messages of the program.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,32 +11,32 @@ use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, fmt as lines};
 
-/// How events are written.
+/// The format of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
-    /// A line an event
+    /// One line per event
     Text,
-    /// A JSON object an event
+    /// One JSON object per event
     Json,
     /// The lines of Agent Service, in Chinese
     Agent,
 }
 
-/// What is logged.
+/// The flags of the event log.
 #[derive(Clone, Debug, clap::Args)]
 pub struct LogArguments {
-    /// How to log, on standard error
+    /// Log events to standard error in this format
     #[arg(long, value_name = "FORMAT")]
     log_format: Option<LogFormat>,
-    /// What to log: error, warn, info, debug, or a filter such as waterline::context=info (default:
-    /// info with --log-format, else nothing)
+    /// Events to log: error, warn, info, debug, or a filter such as waterline::context=info
+    /// (default: info with --log-format, else none)
     #[arg(long, value_name = "FILTER", env = "WATERLINE_LOG")]
     log: Option<String>,
 }
 
 impl LogArguments {
-    /// Begins to log, if it is asked for.
-    pub fn begin(&self) -> anyhow::Result<()> {
+    /// Starts logging, if a flag asks for it.
+    pub fn start(&self) -> anyhow::Result<()> {
         if self.log_format.is_none() && self.log.is_none() {
             return Ok(());
         }
@@ -62,7 +62,7 @@ impl LogArguments {
     }
 }
 
-/// Writes the lines of Agent Service.
+/// Writes events as lines of Agent Service.
 struct AgentLines;
 
 impl<S: Subscriber> Layer<S> for AgentLines {
@@ -75,7 +75,6 @@ impl<S: Subscriber> Layer<S> for AgentLines {
     }
 }
 
-/// The fields of an event.
 #[derive(Debug, Default)]
 struct Fields(BTreeMap<&'static str, String>);
 
@@ -99,13 +98,14 @@ impl Visit for Fields {
     }
 }
 
-/// An event in the words of Agent Service; other events as they are.
+/// Formats an event as lines of Agent Service; events that it did not have keep their message.
 fn agent_lines(fields: &Fields) -> Vec<String> {
     let of = |name: &str| fields.text(name).to_owned();
     match fields.text("message") {
         "context folded" => {
             let share = 100.0 * fields.number("usable") / fields.number("window").max(1.0);
-            let (before, after) = (fields.number("tokens"), fields.number("recent"));
+            let before = fields.number("tokens");
+            let after = fields.number("recent");
             let saved = if before > after { 100.0 * (1.0 - after / before) } else { 0.0 };
             vec![
                 "[Agent] 上下文优化触发:".to_owned(),
@@ -149,7 +149,7 @@ fn agent_lines(fields: &Fields) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// S3.40–S3.48, E.7, E.8: the seed's own figures give the seed's own lines.
+    /// S3.40–S3.48, E.7, E.8: the seed's figures give the seed's lines.
     #[test]
     fn s3_40_to_s3_48_e08_the_lines_of_the_seed() {
         let fields = |pairs: &[(&'static str, &str)]| {

@@ -1,18 +1,21 @@
-//! The `waterline` command: arguments, environment, terminal. What it does is in `command/`, one
-//! file a command.
+//! The `waterline` command: arguments, environment, terminal. The work is done in `command/`, one
+//! file per command.
 
 mod arguments;
 mod chat;
 mod command;
 mod db;
 mod environment;
+mod error;
 mod files;
+mod help;
 mod hint;
 mod ids;
 mod input;
 mod lang;
 mod logging;
 mod mentions;
+mod number;
 mod open_session;
 mod printer;
 mod sessions;
@@ -23,54 +26,61 @@ mod terminal;
 mod trust;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use waterline_config::{Config, Lang};
 
-/// Keeps an LLM agent's conversation for ever, and sends the model only what it needs.
+/// A terminal agent that never loses its history and shows what the model sees
 #[derive(Debug, Parser)]
-#[command(name = "waterline", version, about, propagate_version = true)]
+#[command(name = "waterline", version, propagate_version = true)]
 struct Arguments {
+    /// Language of messages and help: en, zh (default: from the config, else the locale)
+    #[arg(long, global = true)]
+    // Read by `lang::flag` before the arguments are parsed.
+    lang: Option<Lang>,
     #[command(subcommand)]
     command: Command,
 }
 
+/// The help texts are those of each command's arguments.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Talk with the agent in the terminal
     Chat(Box<command::chat::Arguments>),
-    /// Say something to the agent and print its answer
     Run(Box<command::run::Arguments>),
-    /// Show what would be sent for a conversation's next call, and why
     Plan(command::plan::Arguments),
-    /// List, show and check policies
     Policy(command::policy::Arguments),
-    /// Write a session file of another program in another format
     Convert(command::convert::Arguments),
-    /// See what policies cost and forget, on recorded conversations
     Replay(Box<command::replay::Arguments>),
-    /// List, show, fork, rewind, import and export stored sessions
     Sessions(command::sessions::Arguments),
-    /// Count the tokens of a conversation
     Tokens(command::tokens::Arguments),
-    /// Check anyone's message list against the rules of a wire
     Check(command::check::Arguments),
-    /// Show settings, and where each comes from
     Config(command::config::Arguments),
-    /// Check config, keys, servers, database and sandbox
     Doctor(command::doctor::Arguments),
-    /// Print the completion script of a shell
     Completions(command::completions::Arguments),
-    /// Print the manual page, or write the pages of all commands into a directory
     Man(command::man::Arguments),
 }
 
 fn main() -> ExitCode {
-    // Commands are confined by this program, started once more.
+    // Commands are confined by starting this program once more.
     if let Some(code) = waterline_sandbox::launcher() {
         return code;
     }
-    let arguments = Arguments::parse();
-    let outcome = match &arguments.command {
+    lang::choose(lang::flag(std::env::args_os()), configured_lang());
+    let matches = help::translated(Arguments::command()).get_matches();
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    match run(&arguments.command) {
+        Ok(code) => code,
+        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            anstream::eprintln!("waterline: {}", show::lines(&error::describe(&error)));
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(command: &Command) -> anyhow::Result<ExitCode> {
+    match command {
         Command::Chat(arguments) => command::chat::run(arguments),
         Command::Run(arguments) => command::run::run(arguments),
         Command::Plan(arguments) => command::plan::run(arguments),
@@ -83,21 +93,20 @@ fn main() -> ExitCode {
         Command::Config(arguments) => command::config::run(arguments),
         Command::Doctor(arguments) => command::doctor::run(arguments),
         Command::Completions(arguments) => {
-            command::completions::run(arguments, Arguments::command())
+            command::completions::run(arguments, help::translated(Arguments::command()))
         }
-        Command::Man(arguments) => command::man::run(arguments, Arguments::command()),
-    };
-    match outcome {
-        Ok(code) => code,
-        Err(error) if is_closed_pipe(&error) => ExitCode::SUCCESS,
-        Err(error) => {
-            anstream::eprintln!("waterline: {}", show::lines(&hint::with_hint(&error)));
-            ExitCode::from(2)
+        Command::Man(arguments) => {
+            command::man::run(arguments, help::translated(Arguments::command()))
         }
     }
 }
 
-/// Whoever read our output has seen enough: that is no error.
+/// Returns the language of the config. An invalid config is reported by the command that needs it.
+fn configured_lang() -> Option<Lang> {
+    Config::load(Arc::clone(environment::environment())).ok()?.settings.lang
+}
+
+/// Whether the reader of our output closed the pipe, which is not an error.
 fn is_closed_pipe(error: &anyhow::Error) -> bool {
     error
         .downcast_ref::<std::io::Error>()

@@ -1,4 +1,4 @@
-//! How a command with an agent begins: its flags, and which session they name.
+//! The flags of a command with an agent, and the session they name.
 
 use std::sync::Arc;
 
@@ -9,10 +9,9 @@ use waterline_config::{Config, Overrides};
 use crate::arguments::AgentArguments;
 use crate::db::Database;
 use crate::environment::environment;
-use crate::lang;
 use crate::logging::LogArguments;
 
-/// The flags of every command with an agent, behind its own.
+/// The flags that every command with an agent has after its own.
 #[derive(Debug, clap::Args)]
 pub struct Flags {
     #[command(flatten)]
@@ -24,26 +23,24 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// Begins to log, reads the config, and chooses the language.
+    /// Starts logging and reads the config.
     pub fn config(&self) -> Result<Config> {
-        self.logging.begin()?;
-        let config = Config::load(Arc::clone(environment()))?;
-        lang::choose(self.agent.lang, config.settings.lang);
-        Ok(config)
+        self.logging.start()?;
+        Ok(Config::load(Arc::clone(environment()))?)
     }
 
-    /// What the flags set, with the variables that count as flags.
+    /// Returns the overrides for the flags and for the variables that count as flags.
     pub fn overrides(&self) -> Overrides {
         self.agent.overrides()
     }
 
-    /// Whether the addresses of the project's file are approved for this run.
+    /// Whether the servers that the project's file names are trusted for this run.
     pub const fn trusts_project(&self) -> bool {
         self.agent.trust_project
     }
 }
 
-/// The session that flags name: `--resume` without an id is the one used last.
+/// Returns the session that the flags name; `--resume` without an id is the latest one.
 pub fn start(session: Option<&String>, resume: Option<&String>) -> Start {
     match (resume, session) {
         (Some(id), _) if id.is_empty() => Start::Latest,

@@ -1,5 +1,5 @@
-//! What happens in a turn, printed as it happens: the answer to standard output, everything else
-//! beside it, or all of it as JSON.
+//! Prints a turn as it happens: the answer to standard output and notices to standard error, or all
+//! of it as JSON.
 
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
@@ -14,51 +14,57 @@ use waterline_agent::{
 use waterline_provider::answer::Delta;
 use waterline_session::{Event as CallEvent, LiveSession};
 
-use crate::hint::with_hint;
+use crate::error::describe;
 use crate::show::{call_note, cut, handed_off, lines, odd};
 use crate::terminal::{Keyboard, Typed, asking, forget_typed};
+use crate::text;
 
-/// How much of a call is shown on its line.
+/// Columns shown of a tool call.
 const CALL: usize = 100;
 
-/// Prints a turn without a terminal in mind.
+/// The result of a call that needs approval without a terminal. The model reads it.
+const NO_TERMINAL: &str =
+    "no one is available to approve it; --yes approves all but critical calls";
+
+/// Prints a turn for a pipe, a file or a program; it also works on a terminal.
 pub struct Printer {
     json: bool,
     yes: bool,
-    /// The answer is shown as it comes; otherwise it is printed once, when it is whole.
+    /// Prints the answer as it arrives; otherwise once, when it is complete.
     streams: bool,
-    /// Text was printed that the next try begins anew.
-    said: AtomicBool,
+    /// Part of an answer is on the current line.
+    is_in_line: AtomicBool,
 }
 
 impl Printer {
-    /// `json` for programs; `yes` agrees to every call that would be asked about, except critical
-    /// ones.
+    /// Creates a printer. `json` prints events for programs; `yes` approves every call that needs
+    /// approval, except critical ones.
     pub fn new(json: bool, yes: bool, streams: bool) -> Self {
         let streams = streams && std::io::stdout().is_terminal();
-        Self { json, yes, streams, said: AtomicBool::new(false) }
+        Self { json, yes, streams, is_in_line: AtomicBool::new(false) }
     }
 
-    /// Which session, and which model.
+    /// Prints the session and the model.
     pub fn begin(&self, live: &LiveSession, is_new: bool) {
-        let (id, model) = (&live.session().id, &live.model().name);
+        let id = live.session().id.as_str();
+        let model = live.model().name.as_str();
         if self.json {
             print(&json!({"event": "session", "session": id, "model": model}));
         } else if is_new {
-            anstream::eprintln!("session {id}, model {}", lines(model));
+            anstream::eprintln!("{}", text!("run-session", id = id, model = lines(model)));
         }
     }
 
-    /// Why there is no answer.
+    /// Reports that the turn failed. Without JSON, `main` prints the error.
     pub fn failed(&self, session: &str, error: &anyhow::Error) {
         if self.json {
-            print(&json!({"event": "error", "session": session, "message": with_hint(error)}));
+            print(&json!({"event": "error", "session": session, "message": describe(error)}));
         } else {
             self.break_line();
         }
     }
 
-    /// A word beside the answer.
+    /// Prints a notice.
     pub fn note(&self, text: &str) {
         if self.json {
             print(&json!({"event": "notice", "text": text}));
@@ -68,16 +74,16 @@ impl Printer {
         anstream::eprintln!("waterline: {}", lines(text));
     }
 
-    /// How it ended.
+    /// Prints the end of the turn.
     pub fn end(&self, live: &LiveSession, outcome: &Outcome) -> Result<()> {
         if !self.json {
             self.break_line();
             if !self.streams && !outcome.text.is_empty() {
-                // For whoever reads the pipe: the answer, whole, once, and as it is. A terminal
-                // must not be steered by it.
+                // A pipe gets the answer unchanged. On a terminal it must not contain control
+                // characters.
                 let end = if outcome.text.ends_with('\n') { "" } else { "\n" };
-                let is_shown = std::io::stdout().is_terminal();
-                let text = if is_shown { lines(&outcome.text) } else { outcome.text.clone() };
+                let is_terminal = std::io::stdout().is_terminal();
+                let text = if is_terminal { lines(&outcome.text) } else { outcome.text.clone() };
                 write!(std::io::stdout(), "{text}{end}")?;
                 std::io::stdout().flush()?;
             }
@@ -113,12 +119,12 @@ impl Printer {
     }
 
     fn break_line(&self) {
-        if !self.json && self.said.swap(false, Ordering::Relaxed) {
+        if !self.json && self.is_in_line.swap(false, Ordering::Relaxed) {
             anstream::println!();
         }
     }
 
-    /// Asks on the terminal, where there is one.
+    /// Asks on the terminal, if there is one.
     async fn ask_line(&self, text: &str) -> Option<String> {
         if self.json || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
             return None;
@@ -151,7 +157,7 @@ impl Observer for Printer {
             Event::Call(CallEvent::Delta(Delta::Text(text))) => {
                 anstream::print!("{}", lines(text));
                 drop(std::io::stdout().flush());
-                self.said.store(true, Ordering::Relaxed);
+                self.is_in_line.store(true, Ordering::Relaxed);
             }
             Event::Call(event) => {
                 if let Some(text) = call_note(event) {
@@ -162,17 +168,16 @@ impl Observer for Printer {
                 self.note(&cut(&format!("{name} {arguments}"), CALL))
             }
             Event::ToolEnds { name, text, failed: true, .. } => {
-                self.note(&cut(
-                    &format!("{name} failed: {}", text.lines().next().unwrap_or_default()),
-                    CALL,
-                ));
+                let cause = text.lines().next().unwrap_or_default();
+                self.note(&cut(&text!("run-failed", name = name.as_str(), cause = cause), CALL));
             }
             Event::HandedOff { to, session } => self.note(&handed_off(to, session)),
             Event::Steered(text) | Event::Notice(text) => self.note(text),
             Event::HookFailed { middleware, hook, why } => {
-                self.note(&format!("{middleware}: {hook} failed: {why}"))
+                let name = format!("{middleware}: {hook}");
+                self.note(&text!("run-failed", name = name, cause = why.as_str()));
             }
-            // What a sub-agent says is not the answer; its calls are shown.
+            // The text of a sub-agent is not the answer; its calls are shown.
             Event::Below { context_id, event } => match &**event {
                 Event::ToolBegins { name, arguments, .. } => {
                     self.note(&cut(&format!("{context_id}: {name} {arguments}"), CALL))
@@ -188,16 +193,14 @@ impl Observer for Printer {
 impl Approver for Printer {
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalReply> {
         Box::pin(async move {
-            // What nobody may agree to once and for all is not agreed to beforehand.
+            // A call that cannot be approved for good is not approved in advance.
             if self.yes && request.may_always {
                 return ApprovalReply::Allow;
             }
             let (mut text, asked) = asking::request(request);
             loop {
                 let Some(line) = self.ask_line(&text).await else {
-                    let why =
-                        "nobody is there to agree to it; --yes agrees to all but critical calls";
-                    return ApprovalReply::NoReply(why.to_owned());
+                    return ApprovalReply::NoReply(NO_TERMINAL.to_owned());
                 };
                 match asking::word(line) {
                     Some(word) => return word,
@@ -215,12 +218,12 @@ impl Approver for Printer {
     }
 }
 
-/// Whoever closed the pipe does not want the rest.
+/// Prints a line of JSON. A reader that closed the pipe does not want the rest.
 fn print(line: &Value) {
     drop(writeln!(std::io::stdout(), "{line}"));
 }
 
-/// Whether an event is left out of the JSON lines: the first and the last line say the same.
+/// Whether an event is left out of the JSON lines: the first and the last line report the same.
 fn is_internal(event: &Event) -> bool {
     match event {
         Event::Begins | Event::Ends | Event::Failed { .. } | Event::Call(CallEvent::Raw(_)) => true,

@@ -1,4 +1,4 @@
-//! Sessions on the command line: standard input, files, folders of them, and the log.
+//! Sessions that a command reads: standard input, files, directories, and the log.
 
 use std::io::Read;
 use std::ops::ControlFlow;
@@ -10,27 +10,28 @@ use waterline_transcript::{Notice, Source, Transcript, archive};
 
 use crate::db::{self, Stored};
 use crate::show::plain;
+use crate::text;
 
-/// Endings of files in a folder that may hold sessions.
-const ENDINGS: [&str; 6] = ["jsonl", "json", "af", "db", "sqlite", "sqlite3"];
+/// Extensions of files in a directory that may contain sessions.
+const EXTENSIONS: [&str; 6] = ["jsonl", "json", "af", "db", "sqlite", "sqlite3"];
 
-/// More notices than this about one file are only counted.
+/// Notices shown about one file; the others are only counted.
 const NOTICES: usize = 10;
 
-/// More files than this that are no sessions are only counted.
+/// Files shown that are not sessions; the others are only counted.
 const REFUSED: usize = 3;
 
-/// Where recorded conversations come from.
+/// The source of recorded conversations.
 #[derive(Debug)]
 pub enum Origin {
     /// A file, or standard input.
     File(PathBuf),
-    /// A session of the log.
+    /// A stored session.
     Stored(Log, Box<Session>),
 }
 
 impl Origin {
-    /// What it is called.
+    /// Returns the path or the session id.
     pub fn name(&self) -> String {
         match self {
             Self::File(path) => path.display().to_string(),
@@ -38,7 +39,7 @@ impl Origin {
         }
     }
 
-    /// The file, where it is one.
+    /// Returns the path of a file.
     pub fn file(&self) -> Option<&PathBuf> {
         match self {
             Self::File(path) => Some(path),
@@ -46,7 +47,7 @@ impl Origin {
         }
     }
 
-    /// Hands over its transcripts; gives what was passed over.
+    /// Passes each transcript to `visit`; returns notices about skipped parts.
     pub fn read(
         &self,
         mut visit: impl FnMut(Transcript) -> ControlFlow<()>,
@@ -61,8 +62,7 @@ impl Origin {
     }
 }
 
-/// The files and folders that were named; with `--db`, the stored sessions, all where none is
-/// named.
+/// Returns the named files and directories; with `--db`, the named stored sessions, or all of them.
 pub fn origins(named: &[PathBuf], stored: &Stored) -> Result<Vec<Origin>> {
     if let Some(log) = stored.open()? {
         let ids: Vec<String> = named.iter().map(|id| id.display().to_string()).collect();
@@ -73,24 +73,27 @@ pub fn origins(named: &[PathBuf], stored: &Stored) -> Result<Vec<Origin>> {
             .collect());
     }
     if named.is_empty() {
-        bail!("name session files or folders of them, or stored sessions with --db");
+        bail!(text!("sessions-none-named"));
     }
     Ok(files(named)?.into_iter().map(Origin::File).collect())
 }
 
-/// A file, or standard input for `-`.
+/// Returns a file, or standard input for `-`.
 pub fn source(name: &str) -> Result<Source> {
     of_file(Path::new(name))
 }
 
-/// A file as it is; standard input, a pipe or a device can be read only once, and is.
+/// Returns a source for a file. Standard input, a pipe or a device can be read only once, so its
+/// bytes are kept.
 pub fn of_file(path: &Path) -> Result<Source> {
     if path == Path::new("-") {
         let mut bytes = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut bytes).context("cannot read standard input")?;
-        return Ok(Source::Bytes("standard input".to_owned(), bytes));
+        let name = text!("standard-input");
+        let read = std::io::stdin().lock().read_to_end(&mut bytes);
+        read.with_context(|| text!("cannot-read", path = name.as_str()))?;
+        return Ok(Source::Bytes(name, bytes));
     }
-    let cannot = || format!("cannot open {}", path.display());
+    let cannot = || cannot_open(path);
     if std::fs::metadata(path).with_context(cannot)?.is_file() {
         return Ok(Source::File(path.to_owned()));
     }
@@ -98,7 +101,11 @@ pub fn of_file(path: &Path) -> Result<Source> {
     Ok(Source::Bytes(path.display().to_string(), bytes))
 }
 
-/// The files themselves, and for a folder every file below it that may hold sessions.
+fn cannot_open(path: &Path) -> String {
+    text!("cannot-open", path = path.display().to_string())
+}
+
+/// Returns the files, and for a directory every file below it that may contain sessions.
 pub fn files(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for path in given {
@@ -106,46 +113,43 @@ pub fn files(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
             found.push(path.clone());
             continue;
         }
-        let metadata =
-            std::fs::metadata(path).with_context(|| format!("cannot open {}", path.display()))?;
+        let metadata = std::fs::metadata(path).with_context(|| cannot_open(path))?;
         if metadata.is_dir() {
             let before = found.len();
             walk(path, &mut found)?;
             if found.len() == before {
-                bail!(
-                    "{}: there is no session file below this folder ({})",
-                    path.display(),
-                    ENDINGS.join(", ")
-                );
+                let path = path.display().to_string();
+                let extensions = EXTENSIONS.join(", ");
+                bail!(text!("sessions-none-below", path = path, extensions = extensions));
             }
         } else {
             found.push(path.clone());
         }
     }
-    // What is named twice is read once.
+    // A file that is named twice is read once.
     let mut known = std::collections::HashSet::new();
     found.retain(|path| known.insert(std::fs::canonicalize(path).unwrap_or_else(|_| path.clone())));
     Ok(found)
 }
 
-fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
-    let cannot = || format!("cannot read the folder {}", folder.display());
-    let mut entries = std::fs::read_dir(folder)
+fn walk(directory: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
+    let cannot = || text!("cannot-read", path = directory.display().to_string());
+    let mut entries = std::fs::read_dir(directory)
         .with_context(cannot)?
         .collect::<Result<Vec<_>, _>>()
         .with_context(cannot)?;
     entries.sort_by_key(std::fs::DirEntry::file_name);
     for entry in entries {
         let path = entry.path();
-        // A link may lead in a circle.
+        // Links to directories are not followed: they may form a cycle.
         let kind = entry.file_type().with_context(cannot)?;
         if kind.is_dir() {
             walk(&path, found)?;
         } else if std::fs::metadata(&path).is_ok_and(|metadata| metadata.is_file())
             && path
                 .extension()
-                .and_then(|ending| ending.to_str())
-                .is_some_and(|ending| ENDINGS.contains(&ending))
+                .and_then(|extension| extension.to_str())
+                .is_some_and(|extension| EXTENSIONS.contains(&extension))
         {
             found.push(path);
         }
@@ -153,22 +157,28 @@ fn walk(folder: &Path, found: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// Says on standard error which files were no sessions: a few by name, many by number.
+/// Reports on standard error which files are not sessions: the first by name, the others counted.
 pub fn show_refused(refused: &[String]) {
     for error in refused.iter().take(REFUSED) {
-        anstream::eprintln!("waterline: {}; skipped", plain(error));
+        print(&text!("skipped", what = error.as_str()));
     }
-    if let Some(more) = refused.len().checked_sub(REFUSED).filter(|&more| more > 0) {
-        anstream::eprintln!("waterline: {more} more files are no sessions; skipped");
+    let more = refused.len().saturating_sub(REFUSED);
+    if more > 0 {
+        print(&text!("skipped-files", count = more));
     }
 }
 
-/// Says on standard error what was passed over.
+/// Reports on standard error which parts of a file were skipped.
 pub fn show_notices(name: &str, notices: &[Notice]) {
     for notice in notices.iter().take(NOTICES) {
-        anstream::eprintln!("waterline: {}: {}; skipped", plain(name), plain(&notice.to_string()));
+        print(&text!("skipped-in-file", file = name, what = notice.to_string()));
     }
-    if let Some(more) = notices.len().checked_sub(NOTICES).filter(|&more| more > 0) {
-        anstream::eprintln!("waterline: {}: {more} more lines were skipped", plain(name));
+    let more = notices.len().saturating_sub(NOTICES);
+    if more > 0 {
+        print(&text!("skipped-lines", file = name, count = more));
     }
+}
+
+fn print(text: &str) {
+    anstream::eprintln!("waterline: {}", plain(text));
 }

@@ -1,5 +1,5 @@
-//! Values of arguments that several commands share: sizes, policies and their keys, modes of
-//! approval, models.
+//! Argument values that several commands share: sizes, policies and their keys, approval modes,
+//! models.
 
 use std::sync::Arc;
 
@@ -10,10 +10,11 @@ use waterline_agent::approval::Mode;
 use waterline_config::{Config, ConfigError};
 
 use crate::environment::environment;
+use crate::text;
 
-/// Reads `8000`, `8k`, `1.5m`.
+/// Parses `8000`, `8k`, `1.5m`.
 pub fn size(text: &str) -> Result<usize, String> {
-    let refused = || format!("{text:?} is no number of tokens; write it as 8000, 8k or 1m");
+    let refused = || text!("argument-size", value = text);
     let lower = text.trim().to_ascii_lowercase().replace([',', '_'], "");
     let (digits, factor) = match lower.strip_suffix(['k', 'm']) {
         Some(digits) if lower.ends_with('k') => (digits, 1_000.0),
@@ -33,23 +34,23 @@ pub fn size(text: &str) -> Result<usize, String> {
     Ok(tokens as usize)
 }
 
-/// Reads `key=value`.
+/// Parses `key=value`.
 pub fn setting(text: &str) -> Result<(String, String), String> {
     let (key, value) =
-        text.split_once('=').ok_or_else(|| format!("{text:?} is not of the form key=value"))?;
+        text.split_once('=').ok_or_else(|| text!("argument-setting", value = text))?;
     Ok((key.trim().to_owned(), value.trim().to_owned()))
 }
 
-/// The policy of that name or in that file, with some keys set differently.
+/// Loads a preset or a policy file and sets some of its keys.
 pub fn policy(name: &str, settings: &[(String, String)]) -> Result<Policy, ConfigError> {
     let config = Config::load(Arc::clone(environment()))?;
     waterline_config::policy::load(name, settings, &config.settings.seeds)
 }
 
-/// When somebody can be asked before a call, the usual first.
+/// The approval modes, the default first.
 pub const MODES: [Mode; 4] = [Mode::Selective, Mode::All, Mode::Custom, Mode::None];
 
-/// The word for a mode of approval, as flags and the config write it.
+/// Returns the name of an approval mode, as flags and the config write it.
 pub const fn approval(mode: Mode) -> &'static str {
     match mode {
         Mode::All => "all",
@@ -59,20 +60,17 @@ pub const fn approval(mode: Mode) -> &'static str {
     }
 }
 
-/// The table's entry for a model; a warning where there is none.
+/// Returns the model table's entry for a model, or a default with a warning if it has none.
 pub fn model(name: Option<&str>) -> (Arc<Model>, Option<Warning>) {
     if let Some(known) = name.and_then(|name| Models::builtin().find(name)) {
         return (known, None);
     }
     let model = Models::builtin().unknown();
-    let who = name.map_or_else(
-        || "no model is named".to_owned(),
-        |name| format!("the model {name:?} is unknown"),
-    );
-    let text = format!(
-        "{who}: careful estimates are used, and a window of {} tokens unless one is given",
-        model.input_window()
-    );
+    let window = model.input_window();
+    let text = match name {
+        Some(name) => text!("model-unknown", name = name, window = window),
+        None => text!("model-not-named", window = window),
+    };
     (model, Some(Warning::new(Oddity::UnknownModel, text)))
 }
 
@@ -81,14 +79,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_word_for_a_mode_is_the_one_that_is_read() {
+    fn the_name_of_an_approval_mode_can_be_parsed() {
         for mode in MODES {
             assert_eq!(approval(mode).parse::<Mode>(), Ok(mode));
         }
     }
 
     #[test]
-    fn sizes_are_read_and_nonsense_is_refused() {
+    fn sizes_are_parsed_and_invalid_ones_refused() {
         assert_eq!(size("8000"), Ok(8_000));
         assert_eq!(size("8k"), Ok(8_000));
         assert_eq!(size("1.5M"), Ok(1_500_000));

@@ -1,9 +1,9 @@
-//! Signals that end something.
+//! Signals that end a turn or the program.
 
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Ends the program when it is told to from outside, and leaves the terminal as it was. Nothing is
-/// lost: what was said and done is in the log already.
+/// Exits on SIGTERM or SIGHUP and restores the terminal. Nothing is lost: every message is in the
+/// log already.
 pub fn end_when_told() {
     let stdin = std::io::stdin();
     let before = rustix::termios::tcgetattr(&stdin).ok();
@@ -25,12 +25,12 @@ pub fn end_when_told() {
     });
 }
 
-/// Somebody presses Ctrl-C.
+/// Waits for Ctrl-C.
 pub async fn interrupted() {
     drop(tokio::signal::ctrl_c().await);
 }
 
-/// Somebody wants the program to end.
+/// Waits for Ctrl-C, SIGTERM or SIGHUP.
 pub async fn stopped() {
     let (Ok(mut terminate), Ok(mut hangup)) =
         (signal(SignalKind::terminate()), signal(SignalKind::hangup()))

@@ -1,4 +1,4 @@
-//! The commands as a user runs them: what they print, where, and how they end.
+//! The commands as a user runs them: their output and exit status.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 mod program;
@@ -24,7 +24,7 @@ fn plan_shows_people_what_was_folded_and_why() {
         "{}",
         ended.out
     );
-    assert!(!ended.out.contains('\u{1b}'), "no colours where there is no terminal");
+    assert!(!ended.out.contains('\u{1b}'), "no colours without a terminal");
 }
 
 #[test]
@@ -60,37 +60,34 @@ fn the_context_that_plan_prints_passes_check() {
         let checked = run(&["check", "-", "--wire", wire], &plan["messages"].to_string());
         assert_eq!(
             (checked.code, checked.out.as_str()),
-            (0, "1 conversations, 0 invalid\n"),
+            (0, "1 conversation, 0 invalid\n"),
             "{wire}"
         );
     }
 }
 
-/// One conversation a line gives one result a line; a pretty-printed document is one conversation.
+/// One conversation per line gives one result per line; a pretty-printed document is one
+/// conversation.
 #[test]
-fn lines_and_documents() {
+fn json_lines_and_documents_are_read() {
     let ended = run(&["plan", "-", "--json"], &format!("{CHAT}\n\n{CHAT}\n"));
     assert_eq!(json_lines(&ended.out).len(), 2);
     let pretty =
         serde_json::to_string_pretty(&serde_json::from_str::<Value>(CHAT).unwrap()).unwrap();
     let ended = run(&["plan", "-", "--json"], &pretty);
-    assert_eq!(
-        json_lines(&ended.out).len(),
-        1,
-        "messages that came over several lines go out on one"
-    );
+    assert_eq!(json_lines(&ended.out).len(), 1, "messages over several lines are written on one");
     let ended = run(&["plan", "-"], &format!("{CHAT}\n{CHAT}\n"));
     assert_eq!(ended.out.lines().count(), 2, "for people too: {}", ended.out);
 }
 
 #[test]
-fn at_plans_the_call_after_that_many_messages() {
+fn at_plans_the_call_after_the_first_messages() {
     let ended = run(&["plan", &example(), "--json", "--at", "4"], "");
     let plan = &json_lines(&ended.out)[0];
     assert_eq!(
         plan["messages"].as_array().unwrap().len(),
         5,
-        "two calls, of which one result has come: the other is answered"
+        "of two calls one has a result: the other gets one"
     );
     let ended = run(&["plan", &example(), "--json", "--at", "100000"], "");
     assert_eq!(ended.code, 0);
@@ -98,7 +95,7 @@ fn at_plans_the_call_after_that_many_messages() {
 
 /// Bad input: exit status 2, nothing on the output, line and column in the message.
 #[test]
-fn bad_input_is_refused_with_its_place_and_nothing_else() {
+fn bad_input_is_refused_with_line_and_column() {
     let cases = [
         ("{\"messages\": [}", "line 1, column 15"),
         ("\n\n  nonsense", "line 3, column 4"),
@@ -109,22 +106,22 @@ fn bad_input_is_refused_with_its_place_and_nothing_else() {
             "line 2, column 1: not a conversation: message 1",
         ),
     ];
-    for (text, place) in cases {
+    for (text, position) in cases {
         let ended = run(&["plan", "-", "--json"], text);
         assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{text:?}");
-        assert!(ended.err.contains(place), "{text:?}: {}", ended.err);
+        assert!(ended.err.contains(position), "{text:?}: {}", ended.err);
     }
     let ended = run(&["plan", "-", "--json"], &format!("{CHAT}\n{CHAT}\n{{\"messages\": 7}}\n"));
     assert_eq!(
         (ended.code, ended.out.as_str()),
         (2, ""),
-        "a bad third line leaves nothing of the first two"
+        "with an invalid third line nothing is printed"
     );
     assert!(ended.err.contains("line 3, column 14"), "{}", ended.err);
 }
 
 #[test]
-fn bytes_that_are_not_utf8_are_refused_with_their_place() {
+fn invalid_utf8_is_refused_with_line_and_column() {
     let output =
         waterline().args(["plan", "-"]).write_stdin(b"[\n \xff\xfe]".to_vec()).output().unwrap();
     assert_eq!(output.status.code(), Some(2));
@@ -133,7 +130,7 @@ fn bytes_that_are_not_utf8_are_refused_with_their_place() {
 }
 
 #[test]
-fn wrong_arguments_are_refused_with_what_is_allowed() {
+fn invalid_arguments_are_refused_with_the_allowed_values() {
     let cases: [(&[&str], &str); 6] = [
         (&["plan", "-", "--policy", "autox"], "auto, window, init"),
         (&["plan", "-", "--set", "window.tokens=200%"], "\"0%\" to \"100%\""),
@@ -209,7 +206,7 @@ fn s0_30_policy_show_prints_the_recommended_numbers_and_what_is_set() {
 }
 
 #[test]
-fn policies_are_listed_shown_and_checked() {
+fn policies_are_listed_printed_and_checked() {
     let listed = run(&["policy", "list"], "").out;
     for name in ["auto", "window", "init", "execute", "chat", "budget", "dual-track"] {
         assert!(listed.lines().any(|line| line.starts_with(name)), "{name}");
@@ -245,27 +242,28 @@ fn tokens_are_counted_by_part_and_method() {
     );
     let ended = run(&["tokens", "-", "--with", "init-execute"], CHAT);
     assert!(ended.out.starts_with("3 tokens (init-execute)"), "{}", ended.out);
-    let ended = run(&["tokens", "-", "--model", "nobody-knows"], CHAT);
-    assert!(ended.out.contains("is unknown"), "{}", ended.out);
+    let ended = run(&["tokens", "-", "--model", "no-such-model"], CHAT);
+    assert!(ended.out.contains("unknown model \"no-such-model\""), "{}", ended.out);
 }
 
 #[test]
-fn check_tells_what_a_provider_would_refuse() {
+fn check_reports_what_a_provider_would_refuse() {
     let orphan =
         r#"[{"role":"user","content":"x"},{"role":"tool","tool_call_id":"a","content":"y"}]"#;
     let ended = run(&["check", "-", "--wire", "openai-chat"], orphan);
     assert_eq!(ended.code, 1);
     assert!(
-        ended.out.contains("message 1: a result for \"a\" without a call right before it (V1)"),
+        ended.out.contains("message 2: a result for \"a\" without a call right before it (V1)"),
         "{}",
         ended.out
     );
     let ended = run(&["check", "-", "--json"], orphan);
-    assert_eq!(json_lines(&ended.out)[0]["violations"][0]["rule"], "V1");
+    let violation = &json_lines(&ended.out)[0]["violations"][0];
+    assert_eq!((&violation["rule"], &violation["message"]), (&"V1".into(), &1.into()));
     assert_eq!(run(&["check", "-"], "not json").code, 2);
 }
 
-/// What comes from a file must not steer the terminal.
+/// Content must not control the terminal.
 #[test]
 fn control_characters_do_not_reach_the_terminal() {
     let ended =
@@ -280,14 +278,28 @@ fn control_characters_do_not_reach_the_terminal() {
 }
 
 #[test]
-fn help_is_there_for_every_command() {
-    for command in ["plan", "policy", "tokens", "check"] {
-        let ended = run(&[command, "--help"], "");
-        assert!(ended.code == 0 && ended.out.contains("Usage: waterline"), "{command}");
+fn every_command_has_help_in_both_languages() {
+    for command in listed_commands().iter().filter(|name| *name != "help") {
+        let english = run(&[command, "--help"], "");
+        assert!(english.code == 0 && english.out.contains("Usage: waterline"), "{command}");
+        let chinese = run(&[command, "--help", "--lang", "zh"], "");
+        assert!(chinese.code == 0 && chinese.out.contains("用法: waterline"), "{command}");
     }
 }
 
-/// The commands that `--help` lists.
+#[test]
+fn messages_and_errors_are_printed_in_chinese() {
+    let checked = run(&["check", "-", "--lang", "zh"], CHAT);
+    assert_eq!((checked.code, checked.out.as_str()), (0, "1 个对话，0 个无效\n"));
+    let ended = run(&["plan", "/no/such/file", "--lang=zh"], "");
+    assert!(ended.code == 2 && ended.err.contains("/no/such/file"), "{}", ended.err);
+    let ended = run(&["policy", "show", "autox", "--lang", "zh"], "");
+    assert!(ended.err.contains("没有名为“autox”的预设"), "{}", ended.err);
+    let plan = run(&["plan", &example(), "--lang", "zh"], "").out;
+    assert!(plan.contains("60 条消息 · 策略 auto") && plan.contains("原文"), "{plan}");
+}
+
+/// Returns the commands that `--help` lists.
 fn listed_commands() -> Vec<String> {
     let help = run(&["--help"], "").out;
     let lines = help
@@ -302,7 +314,7 @@ fn listed_commands() -> Vec<String> {
 }
 
 #[test]
-fn completions_know_every_command_in_every_shell() {
+fn completions_include_every_command_in_every_shell() {
     let commands = listed_commands();
     assert!(commands.iter().any(|name| name == "chat") && commands.len() > 10, "{commands:?}");
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
@@ -311,12 +323,12 @@ fn completions_know_every_command_in_every_shell() {
         for command in &commands {
             assert!(script.out.contains(command.as_str()), "{shell}: {command}");
         }
-        assert!(script.out.contains("resume"), "{shell}: flags of a command");
+        assert!(script.out.contains("resume"), "{shell}: the flags of a command");
     }
 }
 
 #[test]
-fn the_manual_has_a_page_for_every_command() {
+fn every_command_has_a_manual_page() {
     let commands = listed_commands();
     let page = run(&["man"], "").out;
     assert!(page.contains(".TH") && page.contains("waterline"), "{page}");
@@ -327,7 +339,7 @@ fn the_manual_has_a_page_for_every_command() {
     for command in commands.iter().filter(|name| *name != "help") {
         assert!(
             page.contains(&format!("waterline\\-{command}")),
-            "{command} in the program's own page"
+            "{command} in the page of the program"
         );
         let page = std::fs::read_to_string(pages.join(format!("waterline-{command}.1"))).unwrap();
         assert!(page.contains("SYNOPSIS"), "{command}");

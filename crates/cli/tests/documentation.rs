@@ -1,5 +1,5 @@
-//! The documentation says what is true: every requirement has its line, every test it names exists,
-//! every command and key it shows is one.
+//! The documentation is correct: every requirement has a line, every test that it names exists, and
+//! every key is documented.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails loudly")]
 
 use std::collections::BTreeSet;
@@ -13,10 +13,10 @@ fn read(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap()
 }
 
-/// The sources of all crates, joined.
+/// Returns the sources of all crates, joined.
 fn sources() -> String {
-    fn collect(folder: &Path, text: &mut String) {
-        for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+    fn collect(directory: &Path, text: &mut String) {
+        for entry in std::fs::read_dir(directory).unwrap().map(Result::unwrap) {
             let path = entry.path();
             if path.is_dir() {
                 collect(&path, text);
@@ -30,7 +30,7 @@ fn sources() -> String {
     text
 }
 
-/// What the requirements number, by section.
+/// Returns the numbers of all requirements, by section.
 fn numbers() -> Vec<String> {
     let counts =
         [("S0.", 78), ("S1.", 48), ("S2.", 35), ("S3.", 50), ("S4.", 41), ("V", 15), ("E.", 22)];
@@ -58,7 +58,7 @@ fn every_requirement_is_mapped_to_a_test_that_exists_or_a_crate_to_come() {
         for test in tests {
             let exists = sources.contains(&format!("fn {test}("))
                 || sources.contains(&format!("{test} = \""));
-            assert!(exists, "{number} names {test}, which is no test");
+            assert!(exists, "{number} names the test {test}, which does not exist");
         }
     }
     let missing: Vec<String> =
@@ -66,9 +66,8 @@ fn every_requirement_is_mapped_to_a_test_that_exists_or_a_crate_to_come() {
     assert!(missing.is_empty(), "not in docs/requirements.md: {missing:?}");
 }
 
-/// A link in the documentation leads somewhere.
 #[test]
-fn links_between_documents_lead_somewhere() {
+fn links_between_documents_have_a_target() {
     let mut documents = vec![
         "README.md".to_owned(),
         "ARCHITECTURE.md".into(),
@@ -76,28 +75,27 @@ fn links_between_documents_lead_somewhere() {
         "GLOSSARY.md".into(),
         "CHANGELOG.md".into(),
     ];
-    for folder in ["docs", "docs/decisions"] {
-        let files =
-            std::fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().file_name());
+    for directory in ["docs", "docs/decisions"] {
+        let entries = std::fs::read_dir(root().join(directory)).unwrap();
+        let files = entries.map(|entry| entry.unwrap().file_name());
         documents.extend(
             files
-                .map(|name| format!("{folder}/{}", name.to_str().unwrap()))
+                .map(|name| format!("{directory}/{}", name.to_str().unwrap()))
                 .filter(|name| name.ends_with(".md")),
         );
     }
     for document in documents {
-        let folder = Path::new(&document).parent().unwrap().to_owned();
+        let directory = Path::new(&document).parent().unwrap().to_owned();
         for target in read(&document).split("](").skip(1).filter_map(|rest| rest.split(')').next())
         {
             let path = target.split('#').next().unwrap_or_default();
             if !path.is_empty() && !path.contains("://") {
-                assert!(root().join(&folder).join(path).exists(), "{document} links to {path}");
+                assert!(root().join(&directory).join(path).exists(), "{document} links to {path}");
             }
         }
     }
 }
 
-/// Every stage and key is documented where users look.
 #[test]
 fn every_stage_and_key_is_in_the_policy_guide() {
     let guide = read("docs/policies.md");
@@ -120,7 +118,7 @@ fn every_stage_and_key_is_in_the_policy_guide() {
     }
 }
 
-/// The Rust block of the README is an example, so it compiles and runs with the others.
+/// The Rust block of the README is one of the examples, which are compiled and run.
 #[test]
 fn the_readme_shows_code_that_runs() {
     let readme = read("README.md");

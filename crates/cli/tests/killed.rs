@@ -1,5 +1,5 @@
-//! The program is killed at each step of a turn, and the session goes on in the next process:
-//! nothing is lost, nothing is run twice.
+//! The program is killed at each step of a turn and the session is resumed in the next process:
+//! nothing is lost and nothing runs twice.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 mod world;
@@ -17,40 +17,40 @@ fn start(world: &World, text: &str) -> Child {
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// Kills at once, without a word.
+/// Kills the process with SIGKILL.
 fn kill(mut child: Child) {
     child.kill().unwrap();
     child.wait().unwrap();
 }
 
-/// What the next process says that takes the session up.
+/// Resumes the session in a new process; returns its output.
 fn resume(world: &World) -> String {
     let (code, out, err) = world.run("chat", &["--resume", "s"]);
     assert_eq!(code, 0, "{err}");
     out
 }
 
-/// The messages of the session, each with who said it.
-fn story(world: &World) -> String {
+/// Returns the messages of the session.
+fn messages(world: &World) -> String {
     let (_, out, _) = world.plain(&["sessions", "show", "s", "--db", "log.db"]);
     out
 }
 
 #[test]
-fn before_the_model_answered() {
+fn killed_before_the_model_answered() {
     let world = World::new(vec![Line::Hangs, says("four metres")]);
     let child = start(&world, "how high?");
     until("the request", || world.server.received().len() == 1);
     kill(child);
     let out = resume(&world);
     assert!(out.contains("Resuming the interrupted turn") && out.contains("four metres"), "{out}");
-    let said = world.last_request();
-    assert_eq!(said.iter().filter(|message| message.contains("how high?")).count(), 1, "{said:?}");
+    let sent = world.last_request();
+    assert_eq!(sent.iter().filter(|message| message.contains("how high?")).count(), 1, "{sent:?}");
 }
 
-/// A call that was begun is answered as interrupted, never blindly run again.
+/// A started call is answered as interrupted, and never run again blindly.
 #[test]
-fn while_a_tool_ran() {
+fn killed_while_a_tool_ran() {
     let command = "echo ran >> count; sleep 60";
     let world = World::new(vec![
         calls("run_bash_command", json!({"command": command})),
@@ -72,18 +72,18 @@ fn while_a_tool_ran() {
     );
 }
 
-/// Of two calls, the one that was done keeps its result, and only the other is interrupted.
+/// A finished call keeps its result; only the running one is interrupted.
 #[test]
-fn between_two_tools_of_a_step() {
+fn killed_between_two_tools_of_a_step() {
     let two = Line::Calls(vec![
         ("write_file", json!({"path": "a.txt", "content": "a"})),
-        ("run_bash_command", json!({"command": "touch begun; sleep 60"})),
+        ("run_bash_command", json!({"command": "touch started; sleep 60"})),
         ("write_file", json!({"path": "b.txt", "content": "b"})),
     ]);
     let world = World::new(vec![two, says("all known")]);
     let child = start(&world, "do both");
     let workspace = world.path(".local/share/waterline/workspaces/s");
-    until("the second tool", || workspace.join("begun").exists());
+    until("the second tool", || workspace.join("started").exists());
     kill(child);
     resume(&world);
     let last = world.last_request();
@@ -91,15 +91,15 @@ fn between_two_tools_of_a_step() {
         last.iter().filter(|message| message.contains("\"tool\"")).collect();
     assert_eq!(results.len(), 3, "{last:?}");
     assert!(
-        results[0].contains("made a.txt")
+        results[0].contains("Created a.txt")
             && results[1].contains("interrupted")
-            && results[2].contains("made b.txt"),
+            && results[2].contains("Created b.txt"),
         "{results:?}"
     );
 }
 
 #[test]
-fn after_the_tools_before_the_next_answer() {
+fn killed_after_the_tools_before_the_next_answer() {
     let world = World::new(vec![
         calls("run_bash_command", json!({"command": "echo ran >> count"})),
         Line::Hangs,
@@ -116,20 +116,20 @@ fn after_the_tools_before_the_next_answer() {
 }
 
 #[test]
-fn after_the_answer_nothing_is_left_to_do() {
+fn after_the_answer_there_is_nothing_to_resume() {
     let world = World::new(vec![says("four metres")]);
     let (code, out, _) = world.run("run", &[&SESSION[..], &["how high?"]].concat());
     assert_eq!((code, out.as_str()), (0, "four metres\n"));
     resume(&world);
-    assert_eq!(world.server.received().len(), 1, "nothing is asked again");
+    assert_eq!(world.server.received().len(), 1, "no second request");
     let (code, _, err) = world.run("run", &[&SESSION[..], &["--again"]].concat());
     assert!(code == 2 && err.contains("nothing to resume"), "{err}");
-    assert!(story(&world).contains("how high?"));
+    assert!(messages(&world).contains("how high?"));
 }
 
-/// A question waits over the end of the program; the answer is given tomorrow, by another process.
+/// A question outlives the process; another process answers it.
 #[test]
-fn while_a_question_waits() {
+fn a_question_waits_for_another_process() {
     let ask = calls("ask_human", json!({"question": "Which harbour?"}));
     let world = World::new(vec![ask, says("North it is.")]);
     let (code, _, err) = world.run("run", &[&SESSION[..], &["plan it"]].concat());
@@ -140,17 +140,16 @@ fn while_a_question_waits() {
     assert!(world.last_request().last().unwrap().contains("north"));
 }
 
-/// A sub-agent that was at work when the program was killed is answered as interrupted; what it did
-/// is kept.
+/// A running sub-agent is answered as interrupted; its messages are kept.
 #[test]
-fn while_a_sub_agent_worked() {
+fn killed_while_a_sub_agent_worked() {
     let world = World::new(vec![
         calls("call_subagent", json!({"task": "look below"})),
         Line::Hangs,
         says("I start over"),
     ]);
     let child = start(&world, "look");
-    until("the request below", || world.server.received().len() == 2);
+    until("the request of the sub-agent", || world.server.received().len() == 2);
     kill(child);
     assert!(resume(&world).contains("I start over"));
     assert!(world.last_request().last().unwrap().contains("interrupted"));
@@ -158,15 +157,15 @@ fn while_a_sub_agent_worked() {
     assert!(out.contains("look below"), "{out}");
 }
 
-/// An answer that was cut at its limit, and was being gone on with.
+/// An answer reached its token limit and was being continued.
 #[test]
-fn in_the_middle_of_an_answer_that_was_cut() {
+fn killed_while_a_truncated_answer_was_continued() {
     let world = World::new(vec![Line::Cut("The tide ".to_owned()), Line::Hangs, says("is 4.2 m.")]);
     let child = start(&world, "how high?");
     until("the second request", || world.server.received().len() == 2);
     kill(child);
     assert!(resume(&world).contains("is 4.2 m."));
-    assert!(world.last_request().last().unwrap().contains("Go on exactly where it ended"));
+    assert!(world.last_request().last().unwrap().contains("Continue exactly where it stopped"));
     resume(&world);
-    assert_eq!(world.server.received().len(), 3, "then it is finished");
+    assert_eq!(world.server.received().len(), 3, "the turn is finished");
 }

@@ -1,5 +1,5 @@
-//! What the libraries leave to the program: they name none of its flags and none of its commands,
-//! because an application that embeds them has neither. `hint.rs` adds both.
+//! The libraries name no flag and no command of the program, because an application that embeds
+//! them has neither. The catalogue of errors adds both.
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use std::path::{Path, PathBuf};
@@ -56,7 +56,7 @@ fn libraries_name_no_flag_and_no_command_of_the_program() {
 }
 
 #[test]
-fn a_flag_or_a_command_is_noticed_in_code_only() {
+fn a_flag_or_a_command_is_found_in_code_only() {
     assert!(names_the_command_line("    #[error(\"too long; --max-tokens allows more\")]"));
     assert!(names_the_command_line("    \"`waterline sessions list` shows them\""));
     assert!(!names_the_command_line("    /// As `--allow-dir` takes them."));

@@ -1,5 +1,5 @@
-//! The top-level modules of every crate have an order to read them in: no import cycles between
-//! them. Test code is left out.
+//! The top-level modules of every crate can be read in an order: there are no import cycles between
+//! them. Test code is ignored.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails loudly")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,11 +8,10 @@ use std::path::{Path, PathBuf};
 
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
-/// Crates that still have a cycle. A crate leaves this list when its last cycle is gone; none may
-/// be added.
+/// Crates that still have a cycle. A crate leaves this list with its last cycle; none may be added.
 const STILL_CYCLIC: &[&str] = &["log"];
 
-/// What stands for the items of `lib.rs` or `main.rs` themselves.
+/// The name for the items of `lib.rs` or `main.rs` themselves.
 const ROOT: &str = "(root)";
 
 #[test]
@@ -23,9 +22,9 @@ fn modules_import_each_other_in_one_direction() {
         match (cycle, STILL_CYCLIC.contains(&name.as_str())) {
             (Some(cycle), false) => problems.push(format!("{name}: {cycle}")),
             (None, true) => {
-                problems.push(format!("{name} has no cycle any more: take it off STILL_CYCLIC"))
+                problems.push(format!("{name} has no cycle anymore: remove it from STILL_CYCLIC"))
             }
-            // Printed with `--nocapture`, for whoever untangles it.
+            // Printed with `--nocapture`, to help remove it.
             (Some(cycle), true) => println!("{name}: {cycle}"),
             (None, false) => {}
         }
@@ -33,7 +32,7 @@ fn modules_import_each_other_in_one_direction() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-/// Every crate of the workspace with its source directory.
+/// Returns every crate of the workspace with its source directory.
 fn crates() -> BTreeMap<String, PathBuf> {
     let all = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let directories = std::fs::read_dir(all).unwrap().map(|entry| entry.unwrap().path());
@@ -43,7 +42,7 @@ fn crates() -> BTreeMap<String, PathBuf> {
         .collect()
 }
 
-/// Which top-level module of a crate refers to which, and the file where it does.
+/// The top-level modules of a crate, those that each refers to, and the file that does.
 #[derive(Default)]
 struct Graph(BTreeMap<String, BTreeMap<String, String>>);
 
@@ -56,8 +55,9 @@ impl Graph {
             .unwrap();
         let root_paths = paths(&tokens(&root));
         let modules = modules(source);
-        // What the root re-exports belongs to the module it comes from.
-        let exported: BTreeMap<&str, &str> = root_paths
+        // An item that the root re-exports belongs to its module, and so does an exported macro.
+        let macros = macros(source);
+        let mut exported: BTreeMap<&str, &str> = root_paths
             .iter()
             .filter(|path| path.is_use)
             .filter_map(|path| {
@@ -70,6 +70,7 @@ impl Graph {
                 Some((names.next_back()?, module))
             })
             .collect();
+        exported.extend(macros.iter().map(|(name, module)| (name.as_str(), module.as_str())));
         let mut graph = Self::default();
         for path in root_paths.iter().filter(|path| !path.is_use) {
             if let Some(module) = path.names.iter().find(|name| modules.contains(*name)) {
@@ -77,10 +78,11 @@ impl Graph {
             }
         }
         for file in files(source).into_iter().filter(|file| *file != root) {
-            let place = place(&file, source);
-            let Some(own) = place.first().filter(|own| modules.contains(*own)) else { continue };
-            for name in
-                paths(&tokens(&file)).iter().filter_map(|path| below_root(&path.names, place.len()))
+            let module = module_path(&file, source);
+            let Some(own) = module.first().filter(|own| modules.contains(*own)) else { continue };
+            for name in paths(&tokens(&file))
+                .iter()
+                .filter_map(|path| below_root(&path.names, module.len()))
             {
                 let target = if modules.contains(name) {
                     name
@@ -100,9 +102,9 @@ impl Graph {
         }
     }
 
-    /// A shortest cycle, with a file for each of its imports.
+    /// Returns a shortest cycle, with a file for each of its imports.
     fn cycle(&self) -> Option<String> {
-        let cycles = self.0.keys().filter_map(|start| self.way_back(start));
+        let cycles = self.0.keys().filter_map(|start| self.path_back(start));
         let shortest = cycles.min_by_key(Vec::len)?;
         let steps = shortest.iter().zip(shortest.iter().cycle().skip(1)).map(|(from, to)| {
             let file = self.0.get(*from).and_then(|targets| targets.get(*to)).unwrap();
@@ -111,18 +113,18 @@ impl Graph {
         Some(steps.collect::<Vec<_>>().join(", "))
     }
 
-    /// The shortest way from a module back to itself.
-    fn way_back<'a>(&'a self, start: &'a str) -> Option<Vec<&'a str>> {
+    /// Returns the shortest path from a module back to itself.
+    fn path_back<'a>(&'a self, start: &'a str) -> Option<Vec<&'a str>> {
         let mut seen = BTreeSet::new();
-        let mut ways = std::collections::VecDeque::from([vec![start]]);
-        while let Some(way) = ways.pop_front() {
-            let targets = self.0.get(*way.last().unwrap()).into_iter().flatten();
+        let mut paths = std::collections::VecDeque::from([vec![start]]);
+        while let Some(path) = paths.pop_front() {
+            let targets = self.0.get(*path.last().unwrap()).into_iter().flatten();
             for target in targets.map(|(target, _)| target.as_str()) {
                 if target == start {
-                    return Some(way);
+                    return Some(path);
                 }
                 if seen.insert(target) {
-                    ways.push_back([way.clone(), vec![target]].concat());
+                    paths.push_back([path.clone(), vec![target]].concat());
                 }
             }
         }
@@ -130,14 +132,31 @@ impl Graph {
     }
 }
 
-/// The top-level modules: a file or a directory each.
+/// Returns the top-level modules: a file or a directory each.
 fn modules(source: &Path) -> BTreeSet<String> {
     let names = std::fs::read_dir(source).unwrap().map(|entry| entry.unwrap().path());
     let names = names.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned());
     names.filter(|name| !["lib", "main", "bin", "tests"].contains(&name.as_str())).collect()
 }
 
-/// The source files, without those that hold only tests.
+/// Returns the exported macros, each with its top-level module.
+fn macros(source: &Path) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
+    for file in files(source) {
+        let Some(module) = module_path(&file, source).into_iter().next() else { continue };
+        let tokens = tokens(&file);
+        let names = tokens.windows(3).filter_map(|window| match window {
+            [TokenTree::Ident(word), _, TokenTree::Ident(name)] if word == "macro_rules" => {
+                Some(name.to_string())
+            }
+            _ => None,
+        });
+        found.extend(names.map(|name| (name, module.clone())));
+    }
+    found
+}
+
+/// Returns the source files, without those that contain only tests.
 fn files(directory: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for path in std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
@@ -154,8 +173,8 @@ fn files(directory: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The module path of a file: `show/text.rs` is `show`, `text`, and `show/mod.rs` is `show`.
-fn place(file: &Path, source: &Path) -> Vec<String> {
+/// Returns the module path of a file: `show/text.rs` is `show`, `text`; `show/mod.rs` is `show`.
+fn module_path(file: &Path, source: &Path) -> Vec<String> {
     let path = file.strip_prefix(source).unwrap().with_extension("");
     let mut names: Vec<String> =
         path.iter().map(|name| name.to_str().unwrap().to_owned()).collect();
@@ -172,7 +191,7 @@ fn tokens(file: &Path) -> Vec<TokenTree> {
     without_tests(stream)
 }
 
-/// The tokens of a file without what stands behind `#[cfg(test)]`.
+/// Returns the tokens of a file without the items under `#[cfg(test)]`.
 fn without_tests(stream: TokenStream) -> Vec<TokenTree> {
     let mut kept: Vec<TokenTree> = Vec::new();
     let mut rest = stream.into_iter().peekable();
@@ -188,7 +207,7 @@ fn without_tests(stream: TokenStream) -> Vec<TokenTree> {
     kept
 }
 
-/// An item ends with its body or with a semicolon.
+/// Skips an item, which ends with its body or with a semicolon.
 fn skip_item(rest: &mut Peekable<proc_macro2::token_stream::IntoIter>) {
     for token in rest {
         match token {
@@ -205,7 +224,7 @@ struct Named {
     is_use: bool,
 }
 
-/// Every path of a file, those in braces written out.
+/// Returns every path of a file, with those in braces expanded.
 fn paths(tokens: &[TokenTree]) -> Vec<Named> {
     let mut found = Vec::new();
     collect(tokens, &[], false, &mut found);
@@ -214,14 +233,14 @@ fn paths(tokens: &[TokenTree]) -> Vec<Named> {
 }
 
 fn collect(mut rest: &[TokenTree], before: &[String], mut is_use: bool, found: &mut Vec<Named>) {
-    while let Some((token, behind)) = rest.split_first() {
-        rest = behind;
+    while let Some((token, after)) = rest.split_first() {
+        rest = after;
         match token {
             TokenTree::Ident(name) if name == "use" => is_use = true,
             // `pub(crate)` and `pub(in crate::x)` refer to nothing.
             TokenTree::Ident(name) if name == "pub" => {
-                if let Some((TokenTree::Group(_), behind)) = rest.split_first() {
-                    rest = behind;
+                if let Some((TokenTree::Group(_), after)) = rest.split_first() {
+                    rest = after;
                 }
             }
             TokenTree::Ident(name) => {
@@ -235,7 +254,7 @@ fn collect(mut rest: &[TokenTree], before: &[String], mut is_use: bool, found: &
     }
 }
 
-/// Goes on with a path that has begun. Returns the tokens behind it.
+/// Continues a started path. Returns the tokens after it.
 fn collect_from<'a>(
     mut names: Vec<String>,
     mut rest: &'a [TokenTree],
@@ -243,7 +262,7 @@ fn collect_from<'a>(
     found: &mut Vec<Named>,
 ) -> &'a [TokenTree] {
     let is = |token: &TokenTree, text: &str| token.to_string() == text;
-    while let [first, second, third, behind @ ..] = rest
+    while let [first, second, third, after @ ..] = rest
         && is(first, ":")
         && is(second, ":")
     {
@@ -251,25 +270,25 @@ fn collect_from<'a>(
             TokenTree::Ident(name) => names.push(name.to_string()),
             TokenTree::Group(group) => {
                 collect(&without_tests(group.stream()), &names, is_use, found);
-                return behind;
+                return after;
             }
             _ => break,
         }
-        rest = behind;
+        rest = after;
     }
-    if let [renames, TokenTree::Ident(name), behind @ ..] = rest
+    if let [renames, TokenTree::Ident(name), after @ ..] = rest
         && is_use
         && is(renames, "as")
     {
         names.push(name.to_string());
-        rest = behind;
+        rest = after;
     }
     found.push(Named { names, is_use });
     rest
 }
 
-/// The first name below the crate's root, for a path in a module of this depth; none for a path
-/// that stays inside.
+/// Returns the first name below the crate's root, for a path in a module of this depth; none for a
+/// path inside the module.
 fn below_root(names: &[String], depth: usize) -> Option<&str> {
     let ups = names.iter().take_while(|name| *name == "super").count();
     let is_absolute =

@@ -12,12 +12,12 @@ fn run(arguments: &[&str]) -> Ended {
     program::run(arguments, "")
 }
 
-fn path(folder: &Path, name: &str) -> String {
-    folder.join(name).to_str().unwrap().to_owned()
+fn path(directory: &Path, name: &str) -> String {
+    directory.join(name).to_str().unwrap().to_owned()
 }
 
 #[test]
-fn replay_shows_policies_side_by_side_and_marks_the_best() {
+fn replay_compares_policies_and_marks_the_best() {
     let ended = run(&["replay", &example(), "--policy", "auto,tail", "--window", "2k,4k"]);
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert!(ended.out.starts_with("1 session, "), "{}", ended.out);
@@ -30,13 +30,13 @@ fn replay_shows_policies_side_by_side_and_marks_the_best() {
     assert!(rows[0].contains('*') && !ended.out.contains('\u{1b}'), "{}", ended.out);
 }
 
-/// The shape that docs/replay.md promises.
+/// The format is documented in docs/replay.md.
 #[test]
 fn replay_json_has_the_documented_shape() {
-    let folder = tempfile::tempdir().unwrap();
-    let other = path(folder.path(), "other.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let other = path(directory.path(), "other.jsonl");
     std::fs::copy(example(), &other).unwrap();
-    // What is named twice counts once.
+    // A file or policy that is named twice counts once.
     let ended = run(&[
         "replay",
         &example(),
@@ -65,29 +65,33 @@ fn replay_json_has_the_documented_shape() {
 }
 
 #[test]
-fn replay_says_what_would_have_been_forgotten() {
+fn replay_lists_forgotten_values() {
     let ended = run(&["replay", &example(), "--policy", "tail", "--window", "1500", "--lost"]);
-    assert!(ended.out.contains("forgotten in long-session"), "{}", ended.out);
+    assert!(ended.out.contains("Forgotten in long-session"), "{}", ended.out);
     assert!(
-        ended.out.contains("gone with fold") && ended.out.contains("needed it in message"),
+        ended.out.contains("lost with fold") && ended.out.contains("needed it in message"),
         "{}",
         ended.out
     );
+    let listed = ended.out;
     let ended =
         run(&["replay", &example(), "--policy", "tail", "--window", "1500", "--lost", "--json"]);
     let found: Value = serde_json::from_str(&ended.out).unwrap();
     let lost = &found["lost"][0];
-    assert!(
-        lost["value"].is_string() && lost["seen"].is_u64() && lost["needed"].is_u64(),
-        "{lost}"
-    );
+    let value = lost["value"].as_str().unwrap();
+    let seen = lost["seen"].as_u64().unwrap();
+    assert!(lost["needed"].is_u64(), "{lost}");
+    // People count messages from 1.
+    let line = format!("{value}  from message {}", seen + 1);
+    assert!(listed.contains(&line), "{line} in {listed}");
 }
 
-/// Anyone can check the figures: each context, numbered as the file numbers its messages.
+/// The figures can be checked: every context is written, with the index of its call in the file.
 #[test]
-fn replay_dumps_every_context_and_a_page() {
-    let folder = tempfile::tempdir().unwrap();
-    let (dump, page) = (path(folder.path(), "dump.jsonl"), path(folder.path(), "page.html"));
+fn replay_writes_every_context_and_a_page() {
+    let directory = tempfile::tempdir().unwrap();
+    let dump = path(directory.path(), "dump.jsonl");
+    let page = path(directory.path(), "page.html");
     let ended = run(&[
         "replay",
         &example(),
@@ -118,7 +122,7 @@ fn replay_dumps_every_context_and_a_page() {
 }
 
 #[test]
-fn replay_refuses_what_it_cannot_do_in_one_sentence() {
+fn replay_errors_are_one_sentence() {
     let refused = |arguments: &[&str], part: &str| {
         let ended = run(arguments);
         assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{arguments:?}");
@@ -128,31 +132,31 @@ fn replay_refuses_what_it_cannot_do_in_one_sentence() {
             ended.err
         );
     };
-    refused(&["replay"], "name session files or folders of them");
+    refused(&["replay"], "give session files or directories");
     refused(&["replay", "nowhere.jsonl"], "cannot open nowhere.jsonl");
-    refused(&["replay", &example(), "--prices", "gold"], "no price list is called \"gold\"");
+    refused(&["replay", &example(), "--prices", "gold"], "no price list named \"gold\"");
     refused(&["replay", &example(), "--policy", "best"], "best");
     refused(&["replay", &example(), "--window", "many"], "many");
     refused(&["replay", &example(), "--session", "other"], "no session");
-    refused(&["replay", &example(), "--dump", &example()], "is read; it cannot be written too");
+    refused(&["replay", &example(), "--dump", &example()], "is an input file");
     refused(
         &["replay", &example(), "--html", "nowhere/page.html"],
         "cannot write nowhere/page.html",
     );
-    let folder = tempfile::tempdir().unwrap();
-    refused(&["replay", folder.path().to_str().unwrap()], "no session file below this folder");
+    let directory = tempfile::tempdir().unwrap();
+    refused(&["replay", directory.path().to_str().unwrap()], "no session files in this directory");
 }
 
-/// A folder is searched; what is no session is passed over with a word.
+/// A directory is searched; files that are not sessions are reported and skipped.
 #[test]
-fn replay_reads_folders() {
-    let folder = tempfile::tempdir().unwrap();
-    std::fs::create_dir(folder.path().join("deep")).unwrap();
-    std::fs::copy(example(), folder.path().join("deep/one.jsonl")).unwrap();
-    std::fs::write(folder.path().join("settings.json"), "{\"theme\":\"dark\"}").unwrap();
-    std::fs::write(folder.path().join("notes.txt"), "hello").unwrap();
+fn replay_reads_directories() {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir(directory.path().join("deep")).unwrap();
+    std::fs::copy(example(), directory.path().join("deep/one.jsonl")).unwrap();
+    std::fs::write(directory.path().join("settings.json"), "{\"theme\":\"dark\"}").unwrap();
+    std::fs::write(directory.path().join("notes.txt"), "hello").unwrap();
     let ended =
-        run(&["replay", folder.path().to_str().unwrap(), "--policy", "auto", "--window", "4k"]);
+        run(&["replay", directory.path().to_str().unwrap(), "--policy", "auto", "--window", "4k"]);
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert!(ended.out.starts_with("1 session,"), "{}", ended.out);
     assert!(
@@ -164,8 +168,8 @@ fn replay_reads_folders() {
 
 #[test]
 fn train_writes_weights_that_replay_reads() {
-    let folder = tempfile::tempdir().unwrap();
-    let weights = path(folder.path(), "weights.toml");
+    let directory = tempfile::tempdir().unwrap();
+    let weights = path(directory.path(), "weights.toml");
     let ended = run(&["replay", "train", &example(), "--window", "1k,2k", "--out", &weights]);
     assert_eq!(ended.code, 0, "{}", ended.err);
     assert!(std::fs::read_to_string(&weights).unwrap().contains("own_call = "));
@@ -175,20 +179,20 @@ fn train_writes_weights_that_replay_reads() {
 }
 
 #[test]
-fn usage_wants_sessions_that_tell_what_calls_cost() {
+fn usage_needs_sessions_that_report_usage() {
     let ended = run(&["replay", "usage", &example()]);
     assert_eq!(ended.code, 2);
-    assert!(ended.err.contains("tells what its calls cost"), "{}", ended.err);
+    assert!(ended.err.contains("reports the usage of its calls"), "{}", ended.err);
 }
 
 #[test]
-fn convert_writes_each_format_and_spares_what_is_there() {
-    let folder = tempfile::tempdir().unwrap();
-    let out = path(folder.path(), "out.jsonl");
+fn convert_writes_each_format_and_keeps_existing_files() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = path(directory.path(), "out.jsonl");
     for format in ["openai-chat", "anthropic", "atif"] {
         let ended = run(&["convert", &example(), &out, "--to", format, "--force"]);
         assert_eq!(ended.code, 0, "{}", ended.err);
-        assert!(ended.err.contains("1 conversations, 60 messages"), "{}", ended.err);
+        assert!(ended.err.contains("1 conversation, 60 messages"), "{}", ended.err);
         let again = run(&["replay", &out, "--policy", "auto", "--window", "4k", "--json"]);
         let found: Value = serde_json::from_str(&again.out).unwrap();
         assert!(found["rows"][0]["values"].as_u64().unwrap() > 20, "{format}: {}", again.err);
@@ -196,26 +200,24 @@ fn convert_writes_each_format_and_spares_what_is_there() {
     let refused = run(&["convert", &example(), &out]);
     assert_eq!(refused.code, 2);
     assert!(refused.err.contains("--force"), "{}", refused.err);
-    let nothing = run(&["convert", "nowhere.json", &path(folder.path(), "new.jsonl")]);
+    let nothing = run(&["convert", "nowhere.json", &path(directory.path(), "new.jsonl")]);
     assert_eq!(nothing.code, 2);
-    assert!(!folder.path().join("new.jsonl").exists(), "a failure leaves no file");
+    assert!(!directory.path().join("new.jsonl").exists(), "a failure leaves no file");
 }
 
-/// Why each value is in the ledger.
 #[test]
-fn plan_shows_the_reasons_of_the_ranking() {
+fn plan_shows_the_reasons_for_the_ledger() {
     let ended = run(&["plan", &example(), "--why"]);
-    let ledger =
-        ended.out.split("the ledger, by what each value adds for its room").nth(1).unwrap();
+    let ledger = ended.out.split("The ledger, ranked by").nth(1).unwrap();
     let path = ledger.lines().find(|line| line.trim_start().starts_with("tidewatch/")).unwrap();
     assert!(path.contains("the agent used it in a call"), "{path}");
 }
 
-/// A session file of another program can be planned as it is.
+/// A session file of another program can be planned without conversion.
 #[test]
 fn plan_reads_session_files_of_other_programs() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = path(folder.path(), "session.jsonl");
+    let directory = tempfile::tempdir().unwrap();
+    let file = path(directory.path(), "session.jsonl");
     let line = |uuid: &str, parent: &str, message: &str| {
         format!(
             r#"{{"uuid":"{uuid}","parentUuid":{parent},"sessionId":"s1","isSidechain":false,"type":"user","message":{message}}}"#

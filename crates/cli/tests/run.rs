@@ -9,7 +9,7 @@ use waterline::message::Wire;
 use waterline_testkit::server::{Received, Reply, Server};
 use waterline_testkit::spoken::Spoken;
 
-/// A server, the runtime it lives in, and a folder that is home to the program.
+/// A server with its runtime, and a home directory for the program.
 struct World {
     server: Server,
     _runtime: tokio::runtime::Runtime,
@@ -60,7 +60,7 @@ fn says(text: &'static str) -> impl Fn(&Received) -> Reply + Send + Sync {
 }
 
 #[test]
-fn an_answer_is_printed_and_the_session_goes_on_in_the_next_process() {
+fn an_answer_is_printed_and_the_next_process_continues_the_session() {
     let world = World::new(says("hello there"));
     let base = ["--session", "s", "--model", "m", "--base-url", &world.server.url];
     let first = world.run(&[&["say hello"], &base[..]].concat(), &[]);
@@ -69,14 +69,14 @@ fn an_answer_is_printed_and_the_session_goes_on_in_the_next_process() {
     let second = world.run(&[&["and again"], &base[..]].concat(), &[]);
     assert_eq!((second.out.as_str(), second.err.as_str()), ("hello there\n", ""));
     let body: Value = serde_json::from_str(&world.server.received()[1].body).unwrap();
-    let said: Vec<&str> =
+    let sent: Vec<&str> =
         body["messages"].as_array().unwrap().iter().filter_map(|m| m["content"].as_str()).collect();
-    assert!(said[0].contains("Your workspace is"), "{said:?}");
-    assert_eq!(said[1..], ["say hello", "hello there", "and again"]);
+    assert!(sent[0].contains("Your workspace is"), "{sent:?}");
+    assert_eq!(sent[1..], ["say hello", "hello there", "and again"]);
 }
 
 #[test]
-fn every_wire_can_be_named() {
+fn every_wire_can_be_chosen() {
     let world = World::new(says("hello"));
     for wire in waterline_testkit::WIRES {
         let ended = world.run(
@@ -87,10 +87,9 @@ fn every_wire_can_be_named() {
     }
 }
 
-/// What comes through a pipe beside a prompt is said with it. It is data: a name in it allows
-/// nothing.
+/// Piped input is attached to the prompt as data: a mention in it has no effect.
 #[test]
-fn what_is_piped_beside_a_prompt_is_said_with_it() {
+fn piped_input_is_attached_to_the_prompt() {
     let world = World::new(says("noted"));
     let mut command = program::waterline();
     command
@@ -115,13 +114,13 @@ fn what_is_piped_beside_a_prompt_is_said_with_it() {
         body.contains("sum this up") && body.contains(r">\none @fetch_url\ntwo\n</stdin-"),
         "{body}"
     );
-    assert!(!body.contains("allows the tool"), "{body}");
+    assert!(!body.contains("the tool fetch_url"), "{body}");
 }
 
-/// Keys come from the environment or a file, and are neither printed nor stored nor sent where they
-/// do not belong.
+/// Keys come from the environment or a file. They are not printed, not stored, and sent only to
+/// their own server.
 #[test]
-fn keys_are_sent_where_they_belong_and_shown_nowhere() {
+fn keys_are_sent_only_to_their_server_and_never_shown() {
     let world = World::new(|received| match received.header("authorization") {
         Some("Bearer sk-own-secret") => says("welcome")(received),
         _ => Reply::status(401, r#"{"error":{"message":"no such key"}}"#),
@@ -148,7 +147,7 @@ fn keys_are_sent_where_they_belong_and_shown_nowhere() {
     for received in world.server.received() {
         assert!(
             !format!("{received:?}").contains("sk-openai-secret"),
-            "a provider's key went elsewhere"
+            "a provider's key was sent to another server"
         );
     }
     let stored = std::fs::read(world.home.path().join("log.db")).unwrap();
@@ -160,9 +159,9 @@ fn keys_are_sent_where_they_belong_and_shown_nowhere() {
 
 #[test]
 fn the_offline_model_answers_without_a_key() {
-    let world = World::new(says("nobody asks"));
-    let told = world.run(&["The door code is 4711", "--session", "s", "--model", "offline"], &[]);
-    assert!(told.out.contains("no language model is connected"), "{}", told.out);
+    let world = World::new(says("never called"));
+    let stored = world.run(&["The door code is 4711", "--session", "s", "--model", "offline"], &[]);
+    assert!(stored.out.contains("no language model is connected"), "{}", stored.out);
     let asked = world.run(&["what is the door code?", "--session", "s", "--model", "offline"], &[]);
     assert!(asked.out.contains("message 2, user: The door code is 4711"), "{}", asked.out);
     assert!(world.server.received().is_empty());
@@ -179,7 +178,8 @@ fn a_config_names_models_and_what_takes_over() {
     });
     let url = &world.server.url;
     let config = format!(
-        "model = \"first\"\nfallback = [\"second\"]\npolicy = \"chat\"\n[models.first]\nbase_url = \"{url}\"\n\
+        "model = \"first\"\nfallback = [\"second\"]\npolicy = \"chat\"\n\
+         [models.first]\nbase_url = \"{url}\"\n\
          [models.second]\nbase_url = \"{url}\"\nwindow = 9000\nset = {{ \"fold.high\" = 5000 }}\n"
     );
     std::fs::write(world.home.path().join("waterline.toml"), config).unwrap();
@@ -219,13 +219,13 @@ fn s3_40_to_s3_47_a_fold_is_told_in_the_lines_of_the_seed() {
         "--base-url",
         &world.server.url,
     ];
-    let mut told = String::new();
+    let mut logged = String::new();
     for round in 0..12 {
         let text = format!("{round} {long}");
         let ended =
             world.run(&[&[text.as_str(), "--log-format", "agent"], &base[..]].concat(), &[]);
         assert_eq!(ended.code, 0, "{}", ended.err);
-        told.push_str(&ended.err);
+        logged.push_str(&ended.err);
     }
     for line in [
         "[Agent] 上下文优化触发:",
@@ -234,28 +234,31 @@ fn s3_40_to_s3_47_a_fold_is_told_in_the_lines_of_the_seed() {
         "削减率: ",
         "发送给 LLM 的消息: ",
     ] {
-        assert!(told.contains(line), "{line} is missing in {told}");
+        assert!(logged.contains(line), "{line} is missing in {logged}");
     }
 }
 
 #[test]
-fn bad_input_is_told_in_a_sentence() {
+fn errors_are_one_sentence_with_the_next_step() {
     let world = World::new(says("?"));
-    for (arguments, words) in [
-        (&["  "][..], "nothing to say"),
+    for (arguments, expected) in [
+        (&["  "][..], "the message is empty"),
         (&["hi", "--model", "claude-opus-5"][..], "ANTHROPIC_API_KEY"),
         (
             &["hi", "--model", "m", "--base-url", "http://127.0.0.1:9", "--key-file", "none"][..],
             "key file none",
         ),
         (&["hi", "--base-url", "http://127.0.0.1:9"][..], "name one with --model"),
-        (&["hi", "--model", "m", "--base-url", "127.0.0.1:9"][..], "begins with http://"),
+        (&["hi", "--model", "m", "--base-url", "127.0.0.1:9"][..], "must start with http://"),
         (
             &["hi", "--model", "m", "--base-url", "http://me:pw@127.0.0.1:9"][..],
-            "must not hold a password",
+            "must not contain a user name, password",
         ),
         (&["--resume"][..], "no session to resume yet"),
-        (&["--resume", "nothing"][..], "session \"nothing\" not found; `waterline sessions list`"),
+        (
+            &["--resume", "nothing"][..],
+            "session \"nothing\" not found; list the sessions with `waterline sessions list`",
+        ),
         (&["--resume", "s", "--session", "s"][..], "cannot be used with"),
         (&["--again"][..], "--session"),
         (&["hi", "--model", "offline", "--policy", "nosuch"][..], "nosuch"),
@@ -264,7 +267,7 @@ fn bad_input_is_told_in_a_sentence() {
         let ended = world.run(arguments, &[]);
         assert_eq!(ended.code, 2, "{arguments:?}");
         assert!(
-            ended.err.contains(words) && !ended.err.contains("panicked"),
+            ended.err.contains(expected) && !ended.err.contains("panicked"),
             "{arguments:?}: {}",
             ended.err
         );
@@ -272,7 +275,7 @@ fn bad_input_is_told_in_a_sentence() {
 }
 
 #[test]
-fn an_answer_without_a_word_is_no_success() {
+fn an_empty_answer_is_a_failure() {
     let world = World::new(says(""));
     let ended = world.run(&["hi", "--model", "m", "--base-url", &world.server.url], &[]);
     assert_eq!((ended.code, ended.out.as_str()), (1, ""), "{}", ended.err);
@@ -280,10 +283,9 @@ fn an_answer_without_a_word_is_no_success() {
     assert_eq!(world.server.received().len(), 2, "asked for once more");
 }
 
-/// A name that somebody chose is that name, even if another one begins so; a policy stays with its
-/// session.
+/// A chosen name is exact, even if it is the prefix of another. A session keeps its policy.
 #[test]
-fn a_session_is_the_one_that_is_named_and_keeps_its_policy() {
+fn a_session_is_found_by_its_exact_name_and_keeps_its_policy() {
     let world = World::new(says("hello"));
     let base = ["--model", "m", "--base-url", &world.server.url, "--json"];
     let id = |ended: &Ended| {
@@ -293,8 +295,8 @@ fn a_session_is_the_one_that_is_named_and_keeps_its_policy() {
     let run = |arguments: &[&str]| world.run(&[arguments, &base[..]].concat(), &[]);
     assert_eq!(id(&run(&["hi", "--session", "project10", "--policy", "budget"])), "project10");
     assert_eq!(id(&run(&["hi", "--session", "project1"])), "project1");
-    let made = id(&run(&["hi"]));
-    assert_eq!(id(&run(&["hi", "--session", made.get(..8).unwrap()])), made);
+    let generated = id(&run(&["hi"]));
+    assert_eq!(id(&run(&["hi", "--session", generated.get(..8).unwrap()])), generated);
     run(&["hi", "--session", "project10"]);
     let show = |policy: &str| {
         let mut command = program::waterline();
@@ -313,9 +315,9 @@ fn a_session_is_the_one_that_is_named_and_keeps_its_policy() {
     show("policy chat");
 }
 
-/// What failed can be asked for again without saying it again, and `--json` tells why it failed.
+/// A failed call can be resumed without repeating the message, and `--json` reports the failure.
 #[test]
-fn a_failed_call_is_told_and_can_be_made_again() {
+fn a_failed_call_is_reported_and_can_be_resumed() {
     let is_down = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
     let switch = std::sync::Arc::clone(&is_down);
     let world = World::new(move |received| {
@@ -335,7 +337,7 @@ fn a_failed_call_is_told_and_can_be_made_again() {
     );
     assert!(
         !failed.out.contains("sk-echoed") && !failed.err.contains("sk-echoed"),
-        "a server that repeats the key"
+        "the server repeated the key"
     );
     is_down.store(false, std::sync::atomic::Ordering::SeqCst);
     let again = world.run(&[&["--again"], &base[..]].concat(), &key);
@@ -344,6 +346,6 @@ fn a_failed_call_is_told_and_can_be_made_again() {
     assert_eq!(
         body["messages"].as_array().unwrap().len(),
         2,
-        "the prompt, and what was said, once"
+        "the system prompt, and the message once"
     );
 }

@@ -1,5 +1,4 @@
-//! `waterline run --schema`: what is printed is JSON that fits, or the status says that there is
-//! none.
+//! `waterline run --schema`: the output is JSON that matches, or the exit status is not 0.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 mod world;
@@ -13,7 +12,7 @@ use world::{World, until};
 const METRES: &str =
     r#"{"type": "object", "required": ["metres"], "properties": {"metres": {"type": "number"}}}"#;
 
-/// A world with a schema in it.
+/// Creates a world with a schema file.
 fn tide(lines: Vec<Line>) -> World {
     let world = World::new(lines);
     world.write("metres.json", METRES);
@@ -38,24 +37,24 @@ fn an_answer_is_printed_as_bare_json() {
 }
 
 #[test]
-fn a_schema_that_cannot_be_used_is_told_before_anything_is_asked() {
+fn an_invalid_schema_is_reported_before_any_request() {
     let world = tide(vec![]);
-    for (text, words) in [
+    for (text, expected) in [
         (r#"{"type": 12}"#, "invalid answer schema"),
         (r#""x""#, "is not a JSON schema"),
-        ("null", "holds null"),
-        ("{", "is no JSON"),
+        ("null", "contains null"),
+        ("{", "is not JSON"),
     ] {
         world.write("wrong.json", text);
         let (code, out, err) = world.run("run", &["how high?", "--schema", "wrong.json"]);
         assert_eq!((code, out.as_str()), (2, ""), "{text}: {err}");
-        assert!(err.contains("wrong.json") && err.contains(words), "{text}: {err}");
+        assert!(err.contains("wrong.json") && err.contains(expected), "{text}: {err}");
     }
     assert!(world.server.received().is_empty() && !world.path("log.db").exists());
 }
 
-/// What is said next answers the question; the turn it goes on with keeps its schema, and the turn
-/// after it has none.
+/// The next message answers the question; the resumed turn keeps its schema, and the turn after it
+/// has none.
 #[test]
 fn a_schema_is_kept_while_a_question_waits() {
     let asks = calls("ask_human", json!({"question": "Which harbour?"}));
@@ -65,14 +64,14 @@ fn a_schema_is_kept_while_a_question_waits() {
     assert!(code == 3 && err.contains("Which harbour?"), "{code} {err}");
     let (code, out, err) = run(&["the northern one", "--schema", "metres.json"]);
     assert_eq!((code, out.as_str()), (0, "{\"metres\": 4}\n"), "{err}");
-    assert!(err.contains("goes on with the schema it began with"), "{err}");
+    assert!(err.contains("this turn keeps its schema"), "{err}");
     let (code, out, err) = run(&["thanks"]);
     assert_eq!((code, out.as_str()), (0, "you are welcome\n"), "{err}");
     assert!(!world.last_request().last().unwrap().contains("schema"));
 }
 
 #[test]
-fn a_schema_is_kept_by_a_turn_that_was_broken_off() {
+fn a_schema_is_kept_by_an_interrupted_turn() {
     let world = tide(vec![Line::Hangs, says("four"), says("{\"metres\": 4}")]);
     let mut command =
         world.command("run", &["--session", "s", "how high?", "--schema", "metres.json"]);

@@ -7,10 +7,10 @@ use program::{Ended, example, run, waterline};
 use serde_json::Value;
 use waterline_log::{Log, Options, Session};
 
-/// A folder with a log in it.
-struct Place(tempfile::TempDir);
+/// A directory with a log.
+struct Fixture(tempfile::TempDir);
 
-impl Place {
+impl Fixture {
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -41,17 +41,20 @@ impl Place {
     }
 }
 
-/// A conversation of a user and an assistant, as a request body.
+/// Returns a conversation of a user and an assistant as a request body.
 fn conversation(id: &str, texts: &[&str]) -> String {
     let messages: Vec<Value> = texts
         .iter()
         .enumerate()
-        .map(|(at, text)| serde_json::json!({"role": if at % 2 == 0 { "user" } else { "assistant" }, "content": text}))
+        .map(|(at, text)| {
+            let role = if at % 2 == 0 { "user" } else { "assistant" };
+            serde_json::json!({"role": role, "content": text})
+        })
         .collect();
     serde_json::json!({"id": id, "model": "gpt-4o", "messages": messages}).to_string()
 }
 
-/// A session of Claude Code with a compaction and a sub-agent.
+/// Returns a session of Claude Code with a compaction and a sub-agent.
 fn claude() -> String {
     let line = |uuid: &str, parent: &str, rest: &str| {
         let parent = if parent.is_empty() { "null".to_owned() } else { format!("\"{parent}\"") };
@@ -61,20 +64,20 @@ fn claude() -> String {
     };
     let user =
         |text: &str| format!(r#""type":"user","message":{{"role":"user","content":"{text}"}}"#);
-    let said = |id: &str, text: &str| {
+    let answer = |id: &str, text: &str| {
         format!(
             r#""type":"assistant","message":{{"id":"{id}","role":"assistant","model":"claude-opus-4-6","content":[{{"type":"text","text":"{text}"}}],"usage":{{"input_tokens":3,"cache_read_input_tokens":900,"cache_creation_input_tokens":97,"output_tokens":5}}}}"#
         )
     };
-    let aside = |line: String| {
+    let side_chain = |line: String| {
         line.replace("\"isSidechain\":false", "\"isSidechain\":true,\"agentId\":\"a7\"")
     };
     let boundary = r#""type":"system","subtype":"compact_boundary","logicalParentUuid":"a1","compactMetadata":{"trigger":"auto","preTokens":178144}"#;
     [
         line("u1", "", &user("first question")),
-        aside(line("s1", "", &user("look for it"))),
-        aside(line("s2", "s1", &said("m8", "found it"))),
-        line("a1", "u1", &said("m1", "first answer")),
+        side_chain(line("s1", "", &user("look for it"))),
+        side_chain(line("s2", "s1", &answer("m8", "found it"))),
+        line("a1", "u1", &answer("m1", "first answer")),
         line("b1", "", boundary),
         line(
             "u2",
@@ -82,163 +85,162 @@ fn claude() -> String {
             &format!("\"isCompactSummary\":true,{}", user("This session is being continued")),
         ),
         line("u3", "u2", &user("second question")),
-        line("a3", "u3", &said("m3", "second answer")),
+        line("a3", "u3", &answer("m3", "second answer")),
     ]
     .join("\n")
 }
 
 #[test]
-fn sessions_are_imported_once_and_go_on() {
-    let place = Place::new();
-    let file = place.file("a.json", &conversation("talk", &["hello", "hi", "more"]));
-    let added = place.json(&["import", &file]);
+fn sessions_are_imported_once_and_extended() {
+    let fixture = Fixture::new();
+    let file = fixture.file("a.json", &conversation("talk", &["hello", "hi", "more"]));
+    let added = fixture.json(&["import", &file]);
     assert_eq!((&added["sessions"], &added["messages"]), (&1.into(), &3.into()));
-    let again = place.json(&["import", &file]);
+    let again = fixture.json(&["import", &file]);
     assert_eq!(
         (&again["sessions"], &again["messages"], &again["continued"]),
         (&0.into(), &0.into(), &0.into())
     );
 
     // The file has grown.
-    place.file("a.json", &conversation("talk", &["hello", "hi", "more", "and more"]));
-    let grown = place.json(&["import", &file]);
+    fixture.file("a.json", &conversation("talk", &["hello", "hi", "more", "and more"]));
+    let grown = fixture.json(&["import", &file]);
     assert_eq!((&grown["messages"], &grown["continued"]), (&1.into(), &1.into()));
-    // An older copy of it takes nothing back.
-    let older = place.file("old.json", &conversation("talk", &["hello", "hi"]));
-    assert_eq!(place.json(&["import", &older])["messages"], 0);
-    assert_eq!(place.json(&["show", "talk"])["messages"], 4);
-    // Another conversation of the same id is another session, and so is one that went another way.
-    let other = place.file("other.json", &conversation("talk", &["something else"]));
-    let apart = place.file("apart.json", &conversation("talk", &["hello", "no"]));
-    let parted = place.json(&["import", &other, &apart]);
-    assert_eq!((&parted["sessions"], &parted["forked"][0]), (&2.into(), &"talk".into()));
-    assert_eq!(place.json(&["import", &other, &apart])["sessions"], 0);
-    assert_eq!(place.sessions(&["list", "--json"]).out.lines().count(), 3);
+    // An older copy removes nothing.
+    let older = fixture.file("old.json", &conversation("talk", &["hello", "hi"]));
+    assert_eq!(fixture.json(&["import", &older])["messages"], 0);
+    assert_eq!(fixture.json(&["show", "talk"])["messages"], 4);
+    // A different conversation with the same id is another session, and so is one that diverged.
+    let other = fixture.file("other.json", &conversation("talk", &["something else"]));
+    let diverged = fixture.file("diverged.json", &conversation("talk", &["hello", "no"]));
+    let added = fixture.json(&["import", &other, &diverged]);
+    assert_eq!((&added["sessions"], &added["forked"][0]), (&2.into(), &"talk".into()));
+    assert_eq!(fixture.json(&["import", &other, &diverged])["sessions"], 0);
+    assert_eq!(fixture.sessions(&["list", "--json"]).out.lines().count(), 3);
 }
 
-/// A program writes its answer bit by bit: whoever imports in between gets the rest later, in the
-/// same session.
+/// A program writes its answer bit by bit: a later import adds the rest to the same session.
 #[test]
-fn an_answer_that_was_not_finished_is_replaced() {
-    let place = Place::new();
-    let part = place.file("a.json", &conversation("talk", &["hello", "I will"]));
-    place.sessions(&["import", &part]);
-    let whole = place.file("b.json", &conversation("talk", &["hello", "I will do it", "thanks"]));
-    let grown = place.json(&["import", &whole]);
+fn an_unfinished_answer_is_replaced() {
+    let fixture = Fixture::new();
+    let part = fixture.file("a.json", &conversation("talk", &["hello", "I will"]));
+    fixture.sessions(&["import", &part]);
+    let whole = fixture.file("b.json", &conversation("talk", &["hello", "I will do it", "thanks"]));
+    let grown = fixture.json(&["import", &whole]);
     assert_eq!((&grown["sessions"], &grown["continued"]), (&0.into(), &1.into()));
-    assert_eq!(place.json(&["show", "talk"])["messages"], 3);
-    // The old file takes nothing back, and neither does any of them after a rewind.
-    assert_eq!(place.json(&["import", &part])["continued"], 0);
-    place.sessions(&["rewind", "talk", "--to", "1"]);
-    assert_eq!(place.json(&["import", &whole])["continued"], 0);
-    assert_eq!(place.json(&["show", "talk"])["messages"], 1);
+    assert_eq!(fixture.json(&["show", "talk"])["messages"], 3);
+    // Importing the old file removes nothing, and importing after a rewind adds nothing.
+    assert_eq!(fixture.json(&["import", &part])["continued"], 0);
+    fixture.sessions(&["rewind", "talk", "--to", "1"]);
+    assert_eq!(fixture.json(&["import", &whole])["continued"], 0);
+    assert_eq!(fixture.json(&["show", "talk"])["messages"], 1);
 }
 
-/// The beginning of a file does not tell everything: the model and a title may come later.
+/// The model and the title may come later in a file.
 #[test]
-fn what_a_file_tells_later_is_learned() {
-    let place = Place::new();
+fn later_parts_of_a_file_set_model_and_title() {
+    let fixture = Fixture::new();
     let lines: Vec<String> = claude().lines().map(str::to_owned).collect();
     let start = lines[0].replace("first question", "<env>linux</env>");
-    let file = place.file("c.jsonl", &start);
-    place.sessions(&["import", &file]);
-    assert_eq!(place.json(&["show", "c1"])["model"], Value::Null);
-    place.file(
+    let file = fixture.file("c.jsonl", &start);
+    fixture.sessions(&["import", &file]);
+    assert_eq!(fixture.json(&["show", "c1"])["model"], Value::Null);
+    fixture.file(
         "c.jsonl",
         &std::iter::once(start.as_str())
             .chain(lines.iter().skip(1).map(String::as_str))
             .collect::<Vec<_>>()
             .join("\n"),
     );
-    place.sessions(&["import", &file]);
-    let shown = place.json(&["show", "c1"]);
+    fixture.sessions(&["import", &file]);
+    let shown = fixture.json(&["show", "c1"]);
     assert_eq!(
         (&shown["model"], &shown["title"]),
         (&"claude-opus-4-6".into(), &"second question".into())
     );
-    // A title that somebody gave stays.
-    place.sessions(&["rename", "c1", "Mine"]);
+    // A title that the user chose is kept.
+    fixture.sessions(&["rename", "c1", "Mine"]);
     let more = format!(
         "{}\n{}",
         std::fs::read_to_string(&file).unwrap(),
         lines[6].replace("\"u3\"", "\"u9\"").replace("\"u2\"", "\"a3\"")
     );
-    place.file("c.jsonl", &more);
-    assert_eq!(place.json(&["import", &file])["continued"], 1);
-    assert_eq!(place.json(&["show", "c1"])["title"], "Mine");
-    let at = place.json(&["show", "c1", "--at", "1"]);
+    fixture.file("c.jsonl", &more);
+    assert_eq!(fixture.json(&["import", &file])["continued"], 1);
+    assert_eq!(fixture.json(&["show", "c1"])["title"], "Mine");
+    let at = fixture.json(&["show", "c1", "--at", "1"]);
     assert_eq!((&at["generations"], &at["summary"]), (&Value::Array(Vec::new()), &Value::Null));
-    assert_eq!(place.sessions(&["show", "c1", "--at", "99"]).code, 2);
+    assert_eq!(fixture.sessions(&["show", "c1", "--at", "99"]).code, 2);
 }
 
 #[test]
-fn what_cannot_be_read_does_not_keep_the_rest_from_being_saved() {
-    let place = Place::new();
+fn a_damaged_log_is_exported_up_to_the_damage() {
+    let fixture = Fixture::new();
     for id in ["one", "two"] {
-        let file = place.file(
+        let file = fixture.file(
             "a.json",
             &conversation(id, &[&format!("question of {id}"), &format!("answer of {id}")]),
         );
-        place.sessions(&["import", &file]);
+        fixture.sessions(&["import", &file]);
     }
-    let mut bytes = std::fs::read(place.path("log.db")).unwrap();
+    let mut bytes = std::fs::read(fixture.path("log.db")).unwrap();
     let at = bytes.windows(13).position(|window| window == b"answer of one").unwrap();
     bytes[at] = b'X';
-    std::fs::write(place.path("log.db"), bytes).unwrap();
-    let out = place.path("saved.jsonl");
-    let saved = place.sessions(&["export", "-o", &out]);
+    std::fs::write(fixture.path("log.db"), bytes).unwrap();
+    let out = fixture.path("saved.jsonl");
+    let saved = fixture.sessions(&["export", "-o", &out]);
     assert!(
         saved.code == 1 && saved.err.contains("session one, after message 1"),
         "{} {}",
         saved.code,
         saved.err
     );
-    let other = place.path("other.db");
+    let other = fixture.path("other.db");
     assert_eq!(run(&["sessions", "import", &out, "--db", &other], "").code, 0);
     let stats = run(&["sessions", "stats", "--json", "--db", &other], "").out;
     assert_eq!(serde_json::from_str::<Value>(&stats).unwrap()["messages"], 3);
-    assert!(place.sessions(&["verify"]).out.contains("is used by session one"));
+    assert!(fixture.sessions(&["verify"]).out.contains("is used by session one"));
 }
 
 #[test]
-fn a_file_that_was_named_and_is_no_session_is_told_at_the_end() {
-    let place = Place::new();
-    let good = place.file("a.json", &conversation("talk", &["hello"]));
-    let bad = place.file("b.json", "{\"no\": \"conversation\"}");
-    let ended = place.sessions(&["import", &good, &bad, "--json"]);
-    let tally: Value = serde_json::from_str(&ended.out).unwrap();
-    assert_eq!((ended.code, &tally["sessions"]), (1, &1.into()));
-    assert!(tally["refused"][0].as_str().unwrap().contains("b.json"));
-    let own = place.sessions(&["import", &place.path("log.db")]);
+fn a_named_file_that_is_not_a_session_is_reported() {
+    let fixture = Fixture::new();
+    let good = fixture.file("a.json", &conversation("talk", &["hello"]));
+    let bad = fixture.file("b.json", "{\"no\": \"conversation\"}");
+    let ended = fixture.sessions(&["import", &good, &bad, "--json"]);
+    let counters: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!((ended.code, &counters["sessions"]), (1, &1.into()));
+    assert!(counters["refused"][0].as_str().unwrap().contains("b.json"));
+    let own = fixture.sessions(&["import", &fixture.path("log.db")]);
     assert!(own.code == 2 && own.err.contains("is a log itself"), "{}", own.err);
 }
 
 #[test]
-fn nobody_else_can_read_what_was_said() {
+fn files_are_readable_by_their_owner_only() {
     use std::os::unix::fs::PermissionsExt;
-    let place = Place::new();
-    let file = place.file("a.json", &conversation("talk", &["hello"]));
-    place.sessions(&["import", &file, "--user", "ada"]);
-    place.sessions(&["export", "-o", &place.path("out.jsonl")]);
-    place.sessions(&["backup", &place.path("backup.db")]);
+    let fixture = Fixture::new();
+    let file = fixture.file("a.json", &conversation("talk", &["hello"]));
+    fixture.sessions(&["import", &file, "--user", "ada"]);
+    fixture.sessions(&["export", "-o", &fixture.path("out.jsonl")]);
+    fixture.sessions(&["backup", &fixture.path("backup.db")]);
     for name in ["log.db", "out.jsonl", "backup.db"] {
-        let mode = std::fs::metadata(place.path(name)).unwrap().permissions().mode();
+        let mode = std::fs::metadata(fixture.path(name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0, "{name}: {mode:o}");
     }
-    assert_eq!(place.json(&["list", "--user", "ada"])["id"], "talk");
-    assert_eq!(place.sessions(&["rename", "talk", "A title"]).code, 0);
-    assert_eq!(place.json(&["show", "talk"])["title"], "A title");
+    assert_eq!(fixture.json(&["list", "--user", "ada"])["id"], "talk");
+    assert_eq!(fixture.sessions(&["rename", "talk", "A title"]).code, 0);
+    assert_eq!(fixture.json(&["show", "talk"])["title"], "A title");
     let nameless = run(&["sessions", "list", "--db", ""], "");
-    assert!(nameless.code == 2 && nameless.err.contains("names no log"), "{}", nameless.err);
+    assert!(nameless.code == 2 && nameless.err.contains("--db is empty"), "{}", nameless.err);
 }
 
 #[test]
 fn compactions_become_generations_and_sub_agents_children() {
-    let place = Place::new();
-    let file = place.file("c.jsonl", &claude());
-    let added = place.json(&["import", &file]);
+    let fixture = Fixture::new();
+    let file = fixture.file("c.jsonl", &claude());
+    let added = fixture.json(&["import", &file]);
     assert_eq!((&added["sessions"], &added["messages"]), (&2.into(), &6.into()));
-    let shown = place.json(&["show", "c1"]);
+    let shown = fixture.json(&["show", "c1"]);
     let fold = &shown["generations"][0];
     assert_eq!(
         (&fold["position"], &fold["tokens_before"], &fold["reason"]),
@@ -256,8 +258,8 @@ fn compactions_become_generations_and_sub_agents_children() {
     );
     let context = child["context_id"].as_str().unwrap();
     assert!(context.starts_with("subagent-") && context.len() == 17, "{context}");
-    assert_eq!(place.json(&["import", &file])["messages"], 0);
-    let table = place.sessions(&["show", "c1"]).out;
+    assert_eq!(fixture.json(&["import", &file])["messages"], 0);
+    let table = fixture.sessions(&["show", "c1"]).out;
     assert!(
         table.contains("fold 1 after message 2: 178,144 →") && table.contains("└ sub-agent"),
         "{table}"
@@ -265,15 +267,15 @@ fn compactions_become_generations_and_sub_agents_children() {
 }
 
 #[test]
-fn stored_sessions_are_planned_and_replayed_as_files_are() {
-    let place = Place::new();
-    place.sessions(&["import", &example()]);
-    let id = place.json(&["list"])["id"].as_str().unwrap().to_owned();
+fn stored_sessions_are_planned_and_replayed_like_files() {
+    let fixture = Fixture::new();
+    fixture.sessions(&["import", &example()]);
+    let id = fixture.json(&["list"])["id"].as_str().unwrap().to_owned();
     let figures = |ended: Ended| -> Value {
         assert_eq!(ended.code, 0, "{}", ended.err);
         serde_json::from_str::<Value>(&ended.out).unwrap()
     };
-    let stored = figures(place.run(&["plan", &id, "--window", "3k", "--json"]));
+    let stored = figures(fixture.run(&["plan", &id, "--window", "3k", "--json"]));
     let read = figures(run(&["plan", &example(), "--window", "3k", "--json"], ""));
     for field in ["messages", "tokens"] {
         assert_eq!(stored[field], read[field], "{field}");
@@ -286,76 +288,73 @@ fn stored_sessions_are_planned_and_replayed_as_files_are() {
             .map(str::to_owned)
             .collect::<Vec<_>>()
     };
-    let stored = tables(place.run(&["replay", &id, "--policy", "auto,window", "--window", "2k"]));
+    let stored = tables(fixture.run(&["replay", &id, "--policy", "auto,window", "--window", "2k"]));
     assert_eq!(
         stored,
         tables(run(&["replay", &example(), "--policy", "auto,window", "--window", "2k"], ""))
     );
     assert!(!stored.is_empty());
-    assert_eq!(place.run(&["tokens", &id]).out, run(&["tokens", &example()], "").out);
+    assert_eq!(fixture.run(&["tokens", &id]).out, run(&["tokens", &example()], "").out);
 }
 
 #[test]
 fn sessions_are_forked_rewound_and_compared() {
-    let place = Place::new();
+    let fixture = Fixture::new();
     let file =
-        place.file("a.json", &conversation("talk", &["one", "two", "three", "four", "five"]));
-    place.sessions(&["import", &file]);
-    let fork = place.sessions(&["fork", "talk", "--at", "2", "--as", "other"]);
+        fixture.file("a.json", &conversation("talk", &["one", "two", "three", "four", "five"]));
+    fixture.sessions(&["import", &file]);
+    let fork = fixture.sessions(&["fork", "talk", "--at", "2", "--as", "other"]);
     assert_eq!((fork.code, fork.out.as_str()), (0, "other\n"));
-    assert_eq!(place.sessions(&["rewind", "talk", "--by", "2"]).out, "talk: 5 → 3 messages\n");
-    assert_eq!(place.sessions(&["rewind", "talk", "--turns", "1"]).out, "talk: 3 → 2 messages\n");
-    assert_eq!(place.sessions(&["forward", "talk", "--by", "1"]).out, "talk: 2 → 3 messages\n");
-    let diff = place.json(&["diff", "talk", "other"]);
+    assert_eq!(fixture.sessions(&["rewind", "talk", "--by", "2"]).out, "talk: 5 → 3 messages\n");
+    assert_eq!(fixture.sessions(&["rewind", "talk", "--turns", "1"]).out, "talk: 3 → 2 messages\n");
+    assert_eq!(fixture.sessions(&["forward", "talk", "--by", "1"]).out, "talk: 2 → 3 messages\n");
+    let diff = fixture.json(&["diff", "talk", "other"]);
     assert_eq!((&diff["shared"], &diff["left"]["entries"][0]["position"]), (&2.into(), &3.into()));
-    let table = place.sessions(&["diff", "talk", "other"]).out;
-    assert!(table.contains("they share 2 messages, up to: two"), "{table}");
-    assert!(place.sessions(&["show", "talk"]).out.contains("left at message 3: 5 messages"));
+    let table = fixture.sessions(&["diff", "talk", "other"]).out;
+    assert!(table.contains("2 messages shared, the last one: two"), "{table}");
+    assert!(fixture.sessions(&["show", "talk"]).out.contains("branch at message 3: 5 messages"));
     assert_eq!(
-        place.sessions(&["show", "talk", "--message", "2"]).out,
+        fixture.sessions(&["show", "talk", "--message", "2"]).out,
         "{\"role\":\"assistant\",\"content\":\"two\"}\n"
     );
-    let refused = place.sessions(&["rewind", "talk", "--to", "9"]);
+    let refused = fixture.sessions(&["rewind", "talk", "--to", "9"]);
     assert_eq!((refused.code, refused.err.contains("cannot rewind session talk")), (2, true));
 }
 
 #[test]
 fn an_export_is_complete() {
-    let place = Place::new();
-    let file = place.file("c.jsonl", &claude());
-    place.sessions(&["import", &file]);
-    let out = place.path("out.jsonl");
-    assert_eq!(place.sessions(&["export", "-o", &out]).code, 0);
+    let fixture = Fixture::new();
+    let file = fixture.file("c.jsonl", &claude());
+    fixture.sessions(&["import", &file]);
+    let out = fixture.path("out.jsonl");
+    assert_eq!(fixture.sessions(&["export", "-o", &out]).code, 0);
     assert_eq!(
-        place.sessions(&["export", "-o", &out]).code,
+        fixture.sessions(&["export", "-o", &out]).code,
         2,
-        "a file that is there is not written over"
+        "an existing file is not overwritten"
     );
-    let other = place.path("other.db");
+    let other = fixture.path("other.db");
     let imported = run(&["sessions", "import", &out, "--db", &other, "--json"], "");
     assert_eq!(serde_json::from_str::<Value>(&imported.out).unwrap()["messages"], 6);
     let exported = run(&["sessions", "export", "c1", "--db", &other], "");
-    assert_eq!(exported.out, place.sessions(&["export", "c1"]).out);
-    let backup = place.path("backup.db");
-    assert_eq!(place.sessions(&["backup", &backup]).code, 0);
+    assert_eq!(exported.out, fixture.sessions(&["export", "c1"]).out);
+    let backup = fixture.path("backup.db");
+    assert_eq!(fixture.sessions(&["backup", &backup]).code, 0);
     assert_eq!(run(&["sessions", "export", "c1", "--db", &backup], "").out, exported.out);
 }
 
 #[test]
-fn a_session_can_be_written_for_people_to_read() {
-    let place = Place::new();
-    let file = place.file("t.json", &conversation("talk", &["how high?", "4.2 m"]));
-    place.sessions(&["import", &file]);
-    let told = place.sessions(&["export", "talk", "--markdown"]);
-    assert_eq!(told.code, 0, "{}", told.err);
-    assert!(told.out.starts_with("# how high?\n\n*talk · gpt-4o · "), "{}", told.out);
-    assert!(
-        told.out.contains("\n\nhow high?\n\n## ") && told.out.contains("\n\n4.2 m\n"),
-        "{}",
-        told.out
-    );
+fn a_session_can_be_exported_as_markdown() {
+    let fixture = Fixture::new();
+    let file = fixture.file("t.json", &conversation("talk", &["how high?", "4.2 m"]));
+    fixture.sessions(&["import", &file]);
+    let exported = fixture.sessions(&["export", "talk", "--markdown"]);
+    assert_eq!(exported.code, 0, "{}", exported.err);
+    let text = &exported.out;
+    assert!(text.starts_with("# how high?\n\n*talk · gpt-4o · 2 messages"), "{text}");
+    assert!(text.contains("\n\nhow high?\n\n## ") && text.contains("\n\n4.2 m\n"), "{text}");
     let nowhere =
-        place.sessions(&["export", "talk", "-o", &place.path("nowhere/talk.md"), "--markdown"]);
+        fixture.sessions(&["export", "talk", "-o", &fixture.path("nowhere/talk.md"), "--markdown"]);
     assert!(
         nowhere.code == 2
             && nowhere.err.contains("cannot write")
@@ -366,52 +365,54 @@ fn a_session_can_be_written_for_people_to_read() {
 }
 
 #[test]
-fn nothing_is_deleted_without_a_yes() {
-    let place = Place::new();
-    let file = place.file("a.json", &conversation("talk", &["one", "two"]));
-    place.sessions(&["import", &file]);
-    let would = place.sessions(&["erase", "talk"]);
+fn nothing_is_deleted_without_yes() {
+    let fixture = Fixture::new();
+    let file = fixture.file("a.json", &conversation("talk", &["one", "two"]));
+    fixture.sessions(&["import", &file]);
+    let would = fixture.sessions(&["erase", "talk"]);
     assert!(
-        would.out.contains("would erase talk") && would.out.contains("nothing was deleted"),
+        would.out.contains("would delete session talk")
+            && would.out.contains("Nothing was deleted"),
         "{}",
         would.out
     );
-    assert_eq!(place.json(&["stats"])["messages"], 2);
-    assert_eq!(place.json(&["clean"])["sessions"], Value::Array(Vec::new()));
-    let idle = place.json(&["clean", "--idle", "0"]);
+    assert_eq!(fixture.json(&["stats"])["messages"], 2);
+    assert_eq!(fixture.json(&["clean"])["sessions"], Value::Array(Vec::new()));
+    let idle = fixture.json(&["clean", "--idle", "0"]);
     assert_eq!((&idle["done"], &idle["messages"]), (&false.into(), &2.into()));
-    let erased = place.json(&["erase", "talk", "--yes"]);
+    let erased = fixture.json(&["erase", "talk", "--yes"]);
     assert_eq!((&erased["done"], &erased["messages"]), (&true.into(), &2.into()));
-    assert_eq!(place.json(&["stats"])["messages"], 0);
-    assert_eq!(place.sessions(&["list"]).out, "no sessions\n");
+    assert_eq!(fixture.json(&["stats"])["messages"], 0);
+    assert_eq!(fixture.sessions(&["list"]).out, "no sessions\n");
 }
 
 #[test]
 fn only_workspaces_that_name_their_session_are_removed() {
-    let place = Place::new();
-    let file = place.file("a.json", &conversation("talk", &["one"]));
-    place.sessions(&["import", &file]);
-    let lines = place.sessions(&["export"]).out;
-    let (mine, other) =
-        (r#"{"session":"talk","created_at":""}"#, r#"{"session":"else","created_at":""}"#);
+    let fixture = Fixture::new();
+    let file = fixture.file("a.json", &conversation("talk", &["one"]));
+    fixture.sessions(&["import", &file]);
+    let lines = fixture.sessions(&["export"]).out;
+    let mine = r#"{"session":"talk","created_at":""}"#;
+    let other = r#"{"session":"else","created_at":""}"#;
     for (name, marker) in [("mine", mine), ("other", other), ("odd", "not json")] {
-        let folder = place.path(name);
-        std::fs::create_dir(&folder).unwrap();
-        std::fs::write(format!("{folder}/workspace.json"), marker).unwrap();
-        let changed =
-            lines.replace("\"state\":{", &format!("\"state\":{{\"workspace_path\":\"{folder}\","));
-        let (export, db) = (place.file("e.jsonl", &changed), place.path(&format!("{name}.db")));
+        let workspace = fixture.path(name);
+        std::fs::create_dir(&workspace).unwrap();
+        std::fs::write(format!("{workspace}/workspace.json"), marker).unwrap();
+        let changed = lines
+            .replace("\"state\":{", &format!("\"state\":{{\"workspace_path\":\"{workspace}\","));
+        let export = fixture.file("e.jsonl", &changed);
+        let db = fixture.path(&format!("{name}.db"));
         assert_eq!(run(&["sessions", "import", &export, "--db", &db], "").code, 0);
-        // A file from elsewhere names no folder of this machine.
+        // An imported file does not set a directory of this machine.
         let log = Log::open(&db).unwrap();
         let mut session = log.session("talk").unwrap();
         assert_eq!(session.workspace, None);
-        session.workspace = Some(folder.clone());
+        session.workspace = Some(workspace.clone());
         log.save(&session).unwrap();
         std::thread::sleep(std::time::Duration::from_millis(2));
         let cleaned = run(&["sessions", "clean", "--workspaces", "0", "--yes", "--db", &db], "");
         assert_eq!(cleaned.code, 0, "{}", cleaned.err);
-        assert_eq!(std::path::Path::new(&folder).exists(), name != "mine", "{name}");
+        assert_eq!(std::path::Path::new(&workspace).exists(), name != "mine", "{name}");
         assert_eq!(
             cleaned.out.contains("it is not the workspace of session talk"),
             name != "mine",
@@ -421,7 +422,7 @@ fn only_workspaces_that_name_their_session_are_removed() {
     }
 }
 
-/// The log, ten days ago.
+/// Opens the log with a clock that is ten days slow.
 fn ten_days_ago(db: &str) -> Log {
     let clock = || {
         let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
@@ -430,49 +431,51 @@ fn ten_days_ago(db: &str) -> Log {
     Log::open_with(db, &Options::default().with_clock(clock)).unwrap()
 }
 
-/// Roles and sub-agents work in the folder of another session.
+/// Roles and sub-agents use the workspace of another session.
 #[test]
-fn a_workspace_that_another_session_works_in_stays() {
-    let place = Place::new();
-    let (db, folder) = (place.path("log.db"), place.path("shared"));
-    std::fs::create_dir(&folder).unwrap();
-    std::fs::write(format!("{folder}/workspace.json"), r#"{"session":"owner","created_at":""}"#)
+fn a_workspace_that_another_session_uses_is_kept() {
+    let fixture = Fixture::new();
+    let db = fixture.path("log.db");
+    let workspace = fixture.path("shared");
+    std::fs::create_dir(&workspace).unwrap();
+    std::fs::write(format!("{workspace}/workspace.json"), r#"{"session":"owner","created_at":""}"#)
         .unwrap();
-    let works_there = |log: &Log, id: &str| {
+    let uses_it = |log: &Log, id: &str| {
         let mut session = log.create(Session::new(id)).unwrap();
-        session.workspace = Some(folder.clone());
+        session.workspace = Some(workspace.clone());
         log.save(&session).unwrap();
     };
-    let is_there = || std::path::Path::new(&folder).exists();
-    works_there(&ten_days_ago(&db), "owner");
-    works_there(&Log::open(&db).unwrap(), "role");
-    let cleaned = place.sessions(&["clean", "--idle", "30", "--workspaces", "7", "--yes"]);
+    let is_there = || std::path::Path::new(&workspace).exists();
+    uses_it(&ten_days_ago(&db), "owner");
+    uses_it(&Log::open(&db).unwrap(), "role");
+    let cleaned = fixture.sessions(&["clean", "--idle", "30", "--workspaces", "7", "--yes"]);
     assert!(cleaned.code == 0 && is_there(), "{}{}", cleaned.out, cleaned.err);
-    let erased = place.sessions(&["erase", "owner", "--yes"]);
+    let erased = fixture.sessions(&["erase", "owner", "--yes"]);
     assert!(erased.code == 0 && is_there(), "{}{}", erased.out, erased.err);
 }
 
-/// A command may write what it likes into a workspace, and an owner may go before the roles that
-/// work in its folder.
+/// A command may overwrite any file of a workspace, and an owner may be deleted before the roles
+/// that use its workspace.
 #[test]
 fn folders_go_with_the_last_session_that_works_in_them() {
-    let place = Place::new();
-    let (db, folders) = (place.path("log.db"), place.path("ws"));
-    std::fs::create_dir(place.path("waterline")).unwrap();
-    place.file("waterline/config.toml", &format!("[agent]\nworkspaces = \"{folders}\"\n"));
+    let fixture = Fixture::new();
+    let db = fixture.path("log.db");
+    let workspaces = fixture.path("ws");
+    std::fs::create_dir(fixture.path("waterline")).unwrap();
+    fixture.file("waterline/config.toml", &format!("[agent]\nworkspaces = \"{workspaces}\"\n"));
     let sessions = |arguments: &[&str]| {
         let mut command = waterline();
         command
-            .env("XDG_CONFIG_HOME", place.0.path())
+            .env("XDG_CONFIG_HOME", fixture.0.path())
             .arg("sessions")
             .args(arguments)
             .args(["--db", &db]);
         String::from_utf8(command.output().unwrap().stdout).unwrap()
     };
-    let works_in = |id: &str, folder: &str, owner: Option<&str>| {
+    let uses = |id: &str, workspace: &str, owner: Option<&str>| {
         let log = ten_days_ago(&db);
         let mut session = log.create(Session::new(id)).unwrap();
-        let path = format!("{folders}/{folder}");
+        let path = format!("{workspaces}/{workspace}");
         std::fs::create_dir_all(&path).unwrap();
         std::fs::write(format!("{path}/workspace.json"), "a command wrote this").unwrap();
         session.workspace = Some(path);
@@ -481,92 +484,93 @@ fn folders_go_with_the_last_session_that_works_in_them() {
         }
         log.save(&session).unwrap();
     };
-    let is_there = |folder: &str| std::path::Path::new(&format!("{folders}/{folder}")).exists();
-    works_in("owner", "owner", None);
-    works_in("role", "owner", Some("owner"));
-    works_in("odd", "elsewhere", None);
+    let is_there =
+        |workspace: &str| std::path::Path::new(&format!("{workspaces}/{workspace}")).exists();
+    uses("owner", "owner", None);
+    uses("role", "owner", Some("owner"));
+    uses("odd", "elsewhere", None);
     let erased = sessions(&["erase", "owner", "--yes"]);
-    assert!(erased.contains("erased owner") && is_there("owner"), "a role works in it: {erased}");
+    let is_deleted = erased.contains("deleted session owner");
+    assert!(is_deleted && is_there("owner"), "a role uses it: {erased}");
     let cleaned = sessions(&["clean", "--idle", "5", "--workspaces", "30", "--yes"]);
-    assert!(cleaned.contains("erased role") && !is_there("owner"), "{cleaned}");
-    let told = cleaned.contains("elsewhere: it is not the workspace of session odd");
-    assert!(told && is_there("elsewhere"), "{cleaned}");
+    assert!(cleaned.contains("deleted session role") && !is_there("owner"), "{cleaned}");
+    let is_reported = cleaned.contains("elsewhere: it is not the workspace of session odd");
+    assert!(is_reported && is_there("elsewhere"), "{cleaned}");
 }
 
 #[test]
 fn the_config_says_when_sessions_are_old() {
-    let place = Place::new();
-    let db = place.path("log.db");
+    let fixture = Fixture::new();
+    let db = fixture.path("log.db");
     ten_days_ago(&db).create(Session::new("old")).unwrap();
-    std::fs::create_dir(place.path("waterline")).unwrap();
+    std::fs::create_dir(fixture.path("waterline")).unwrap();
     let would_go = |config: &str| {
-        place.file("waterline/config.toml", config);
+        fixture.file("waterline/config.toml", config);
         let mut command = waterline();
-        command.env("XDG_CONFIG_HOME", place.0.path()).args(["sessions", "clean", "--db", &db]);
-        String::from_utf8(command.output().unwrap().stdout).unwrap().contains("would erase old")
+        command.env("XDG_CONFIG_HOME", fixture.0.path()).args(["sessions", "clean", "--db", &db]);
+        String::from_utf8(command.output().unwrap().stdout)
+            .unwrap()
+            .contains("would delete session old")
     };
-    assert!(!would_go(""), "30 days if nothing is said");
+    assert!(!would_go(""), "30 days by default");
     assert!(would_go("[agent]\nsession_days = 5\n"));
 }
 
 #[test]
 fn messages_are_searched_in_any_language() {
-    let place = Place::new();
-    let file = place.file(
+    let fixture = Fixture::new();
+    let file = fixture.file(
         "a.json",
         &conversation("talk", &["请升级数据库", "done: see upgrade_index.rs", "thanks"]),
     );
-    place.sessions(&["import", &file]);
-    assert!(place.sessions(&["search", "数据库"]).out.starts_with("talk       1  user"));
-    assert!(place.sessions(&["search", "upgrade", "index"]).out.contains("upgrade_index.rs"));
-    let nothing = place.sessions(&["search", "absent"]);
+    fixture.sessions(&["import", &file]);
+    assert!(fixture.sessions(&["search", "数据库"]).out.starts_with("talk       1  user"));
+    assert!(fixture.sessions(&["search", "upgrade", "index"]).out.contains("upgrade_index.rs"));
+    let nothing = fixture.sessions(&["search", "absent"]);
     assert_eq!((nothing.code, nothing.out.as_str()), (1, "nothing found\n"));
 }
 
 #[test]
-fn bad_input_is_told_in_a_sentence() {
-    let place = Place::new();
-    let says = |arguments: &[&str], words: &str| {
-        let ended = place.sessions(arguments);
+fn errors_are_one_sentence_with_the_next_step() {
+    let fixture = Fixture::new();
+    let fails = |arguments: &[&str], expected: &str| {
+        let ended = fixture.sessions(arguments);
         assert!(
-            ended.code == 2 && ended.err.contains(words),
+            ended.code == 2 && ended.err.contains(expected),
             "{arguments:?}: {} {}",
             ended.code,
             ended.err
         );
         assert_eq!(ended.err.trim_end().lines().count(), 1, "{}", ended.err);
     };
-    says(&["list"], "there is no log at");
-    let file = place.file("a.json", &conversation("talk", &["one"]));
-    place.sessions(&["import", &file]);
-    says(&["show", "nobody"], "session \"nobody\" not found");
-    says(&["rewind", "talk", "--message", "zz"], "has no message zz");
-    says(&["show", "talk", "--message", "7"], "has no message 7");
-    let broken = place.file("broken.jsonl", "{\"waterline\":1}\n{\"message\":{}}\n");
-    says(&["import", &broken], "line 2");
-    let empty = place.file("empty.json", "");
-    says(&["import", &empty], "nothing in it");
+    fails(&["list"], "no log at");
+    let file = fixture.file("a.json", &conversation("talk", &["one"]));
+    fixture.sessions(&["import", &file]);
+    fails(&["show", "absent"], "session \"absent\" not found");
+    fails(&["rewind", "talk", "--message", "zz"], "has no message zz");
+    fails(&["show", "talk", "--message", "7"], "has no message 7");
+    let broken = fixture.file("broken.jsonl", "{\"waterline\":1}\n{\"message\":{}}\n");
+    fails(&["import", &broken], "line 2");
+    let empty = fixture.file("empty.json", "");
+    fails(&["import", &empty], "the file is empty");
     let unknown = run(&["sessions", "list", "--db", "mysql://u:secret@h/d"], "");
     assert!(unknown.code == 2 && unknown.err.contains("invalid log URL"), "{}", unknown.err);
     assert!(!unknown.err.contains("secret"), "{}", unknown.err);
-    let foreign = place.file("notes.db", &"these are notes\n".repeat(400));
+    let foreign = fixture.file("notes.db", &"these are notes\n".repeat(400));
     let refused = run(&["sessions", "list", "--db", &foreign], "");
-    assert!(refused.code == 2 && refused.err.contains("is no log"), "{}", refused.err);
+    assert!(refused.code == 2 && refused.err.contains("is not a waterline log"), "{}", refused.err);
 }
 
 #[test]
 fn a_damaged_log_fails_verification() {
-    let place = Place::new();
-    let file = place.file("a.json", &conversation("talk", &["an unmistakable sentence", "two"]));
-    place.sessions(&["import", &file]);
-    assert_eq!(
-        place.sessions(&["verify"]).out,
-        "2 messages, 1 session, 0 artifacts: as they were stored\n"
-    );
-    let mut bytes = std::fs::read(place.path("log.db")).unwrap();
+    let fixture = Fixture::new();
+    let file = fixture.file("a.json", &conversation("talk", &["an unmistakable sentence", "two"]));
+    fixture.sessions(&["import", &file]);
+    assert_eq!(fixture.sessions(&["verify"]).out, "2 messages, 1 session, 0 artifacts: intact\n");
+    let mut bytes = std::fs::read(fixture.path("log.db")).unwrap();
     let at = bytes.windows(12).position(|window| window == b"unmistakable").unwrap();
     bytes[at] = b'U';
-    std::fs::write(place.path("log.db"), bytes).unwrap();
-    let found = place.sessions(&["verify"]);
-    assert!(found.code == 1 && found.out.contains("wrong: "), "{} {}", found.code, found.out);
+    std::fs::write(fixture.path("log.db"), bytes).unwrap();
+    let found = fixture.sessions(&["verify"]);
+    assert!(found.code == 1 && found.out.contains("damaged: "), "{} {}", found.code, found.out);
 }

@@ -1,5 +1,5 @@
-//! Settings: where they come from, what a folder from somebody else may not set, and the agent
-//! without a terminal.
+//! Settings: their origins, what an untrusted directory may not set, and the agent without a
+//! terminal.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 mod world;
@@ -14,7 +14,11 @@ use world::World;
 #[test]
 fn each_value_says_where_it_comes_from_and_keys_are_not_shown() {
     let world = World::new(Vec::new());
-    world.write(".config/waterline/config.toml", "policy = \"chat\"\n[agent]\nsteps = 20\n[mcp.files]\ncommand = \"f\"\nargs = [\"--token=sk-arg\"]\nenv = { TOKEN = \"sk-env\" }\n");
+    world.write(
+        ".config/waterline/config.toml",
+        "policy = \"chat\"\n[agent]\nsteps = 20\n[mcp.files]\ncommand = \"f\"\n\
+         args = [\"--token=sk-arg\"]\nenv = { TOKEN = \"sk-env\" }\n",
+    );
     world.write("waterline.toml", "policy = \"window\"\n[agent]\nsteps = 25\n");
     world.write(
         ".env",
@@ -59,19 +63,19 @@ fn each_value_says_where_it_comes_from_and_keys_are_not_shown() {
     assert!(!out.contains("sk-") && !out.contains("elsewhere"), "{out}");
 }
 
-/// What is configured is told as such, and not once more as what was found.
+/// A configured value is listed once, not again as a found one.
 #[test]
-fn what_is_configured_is_not_found_too() {
+fn a_configured_value_is_listed_once() {
     let world = World::new(Vec::new());
     world.write("waterline.toml", "model = \"offline\"\n");
     world.write(".config/waterline/config.toml", "memory = \"notes\"\n");
-    let told = world
+    let shown = world
         .program()
         .args(["config", "show"])
         .env("WATERLINE_DB", "postgres://me:hush@host/db")
         .output()
         .unwrap();
-    let out = String::from_utf8(told.stdout).unwrap();
+    let out = String::from_utf8(shown.stdout).unwrap();
     let lines = |key: &str| {
         out.lines().filter(|line| line.starts_with(key)).map(str::to_owned).collect::<Vec<_>>()
     };
@@ -79,11 +83,11 @@ fn what_is_configured_is_not_found_too() {
     assert!(lines("memory ").len() == 1 && lines("memory ")[0].contains("notes"), "{out}");
     assert!(lines("database ")[0].ends_with("$WATERLINE_DB") && !out.contains("hush"), "{out}");
     let (_, files, _) = world.plain(&["config", "files"]);
-    assert!(files.contains("waterline.toml\n") && files.contains(".env  (not there)"), "{files}");
+    assert!(files.contains("waterline.toml\n") && files.contains(".env  (missing)"), "{files}");
 }
 
 #[test]
-fn an_address_is_shown_without_what_may_be_secret() {
+fn an_address_is_shown_without_its_secrets() {
     let world = World::new(Vec::new());
     let config = "[mcp.open]\nurl = \"https://tide.example/@crew/mcp\"\n\
                   [mcp.closed]\nurl = \"https://me:hush@tide.example/mcp?key=hush\"\n";
@@ -105,7 +109,7 @@ fn an_address_is_shown_without_what_may_be_secret() {
     assert!(!out.contains("hush"), "{out}");
 }
 
-/// What a chat says whose lines come from a pipe.
+/// Runs a chat with its input from a pipe; returns its output.
 fn chat(world: &World, more: &[&str], lines: &str) -> String {
     let mut child =
         world.command("chat", more).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
@@ -113,7 +117,7 @@ fn chat(world: &World, more: &[&str], lines: &str) -> String {
     String::from_utf8(child.wait_with_output().unwrap().stdout).unwrap()
 }
 
-/// Whoever names another prompt or another role for a session is told that it keeps its own.
+/// A prompt or role given for an existing session is reported as not used.
 #[test]
 fn a_session_keeps_policy_prompt_and_role() {
     let world = World::new(vec![says("hello")]);
@@ -121,17 +125,17 @@ fn a_session_keeps_policy_prompt_and_role() {
     chat(&world, &["--session", "s"], "/quit\n");
     let (_, shown, _) = world.plain(&["sessions", "show", "s", "--db", "log.db"]);
     assert!(shown.contains("policy chat"), "{shown}");
-    let told =
+    let out =
         chat(&world, &["--session", "s", "--system", "Be brief", "--role", "init"], "/quit\n");
     assert!(
-        told.contains("--system is for new sessions") && told.contains("gets the role init"),
-        "{told}"
+        out.contains("--system is for new sessions") && out.contains("gets the role init"),
+        "{out}"
     );
-    let (_, _, told) =
+    let (_, _, err) =
         world.run("run", &["--session", "s", "--system", "Be brief", "--role", "execute", "hi"]);
     assert!(
-        told.contains("--system is for new sessions") && told.contains("keeps the role init"),
-        "{told}"
+        err.contains("--system is for new sessions") && err.contains("keeps the role init"),
+        "{err}"
     );
 }
 
@@ -146,18 +150,19 @@ fn sub_agents_are_not_counted_among_the_sessions() {
 }
 
 #[test]
-fn a_fallback_that_cannot_be_used_is_said_once() {
+fn an_unusable_fallback_is_reported_once() {
     let world = World::new(vec![says("hello")]);
     world.write(".config/waterline/config.toml", "fallback = [\"claude-sonnet-5\"]\n");
-    let told = chat(&world, &[], "/clear\n/clear\n/quit\n");
-    assert_eq!(told.matches("is left out").count(), 1, "{told}");
+    let notice = "ignoring the fallback";
+    let shown = chat(&world, &[], "/clear\n/clear\n/quit\n");
+    assert_eq!(shown.matches(notice).count(), 1, "{shown}");
     let (code, out, err) = world.run("run", &["--json", "hi"]);
-    assert!(code == 0 && out.contains("is left out") && !err.contains("is left out"), "{out}{err}");
+    assert!(code == 0 && out.contains(notice) && !err.contains(notice), "{out}{err}");
 }
 
-/// A variable that is set to nothing says nothing; one that says nonsense is refused by its name.
+/// An empty variable counts as unset; an invalid one is refused with its name.
 #[test]
-fn a_variable_counts_if_it_says_something() {
+fn empty_variables_are_ignored_and_invalid_ones_refused() {
     let world = World::new(vec![says("hello"), says("hello")]);
     let url = world.server.url.as_str();
     let config = format!("model = \"m\"\nbase_url = \"{url}\"\n");
@@ -169,33 +174,33 @@ fn a_variable_counts_if_it_says_something() {
             command.env("WATERLINE_MODEL", model).env("WATERLINE_BASE_URL", base).output().unwrap();
         (ended.status.code(), String::from_utf8(ended.stderr).unwrap())
     };
-    for (code, err) in [run(&config, "", ""), run("model = \"nobody\"", "m", url)] {
+    for (code, err) in [run(&config, "", ""), run("model = \"other\"", "m", url)] {
         assert_eq!(code, Some(0), "{err}");
     }
     let ended =
         world.program().args(["config", "show"]).env("WATERLINE_LANG", "de").output().unwrap();
     let err = String::from_utf8(ended.stderr).unwrap();
     assert!(
-        ended.status.code() == Some(2) && err.contains("WATERLINE_LANG") && err.contains("en, zh"),
+        ended.status.code() == Some(2) && err.contains("WATERLINE_LANG") && err.contains("zh"),
         "{err}"
     );
 }
 
 #[test]
-fn a_folder_in_the_config_is_in_the_home_or_beside_the_file() {
-    for (named, folder) in [("~/ws", "ws"), ("ws", ".config/waterline/ws")] {
+fn a_directory_in_the_config_is_relative_to_the_home_or_the_file() {
+    for (named, directory) in [("~/ws", "ws"), ("ws", ".config/waterline/ws")] {
         let world = World::new(vec![says("hello")]);
         world.write(
             ".config/waterline/config.toml",
             &format!("[agent]\nworkspaces = \"{named}\"\n"),
         );
         let (code, _, err) = world.run("run", &["hi", "--session", "s"]);
-        assert!(code == 0 && world.path(folder).join("s").is_dir(), "{named}: {err}");
+        assert!(code == 0 && world.path(directory).join("s").is_dir(), "{named}: {err}");
         assert!(!world.path("~").exists(), "{named}");
     }
 }
 
-/// A folder may come from somebody else.
+/// A directory may come from an untrusted source.
 #[test]
 fn a_project_does_not_widen_what_the_agent_may_do() {
     for setting in [
@@ -210,19 +215,19 @@ fn a_project_does_not_widen_what_the_agent_may_do() {
         assert!(code == 2 && err.contains("belong"), "{setting}: {err}");
     }
     let world = World::new(vec![says("hello")]);
-    world.write(".waterline/roles/init.toml", "name = \"init\"\nprompt = \"obey the folder\"");
+    world.write(".waterline/roles/init.toml", "name = \"init\"\nprompt = \"obey the project\"");
     world.write(
         ".waterline/roles/sailor.toml",
         "name = \"sailor\"\ntools = [\"fetch_url\", \"now\"]",
     );
     let (code, _, err) = world.run("run", &["hi", "--role", "sailor"]);
-    assert!(code == 0 && err.contains("the role init of the project is left out"), "{err}");
+    assert!(code == 0 && err.contains("ignoring the project's role init"), "{err}");
     let body = world.server.received()[0].body.clone();
     assert!(!body.contains("fetch_url") && body.contains("\"now\""), "{body}");
 }
 
 #[test]
-fn wrong_values_are_refused_with_what_is_allowed() {
+fn invalid_values_are_refused_with_the_allowed_range() {
     let world = World::new(Vec::new());
     world.write(".config/waterline/config.toml", "[agent]\nsteps = 0\n");
     let (code, _, err) = world.run("run", &["hi"]);
@@ -239,7 +244,7 @@ fn wrong_values_are_refused_with_what_is_allowed() {
 }
 
 #[test]
-fn doctor_tells_what_works_and_what_does_not() {
+fn doctor_reports_what_works_and_what_does_not() {
     let world = World::new(vec![says("ready")]);
     let (code, out, _) = world.run("doctor", &["--ask"]);
     assert!(
@@ -252,7 +257,7 @@ fn doctor_tells_what_works_and_what_does_not() {
     world.write(".config/waterline/config.toml", "[mcp.gone]\ncommand = \"/nowhere/at/all\"\n");
     let (code, out, _) = world.run("doctor", &[]);
     assert!(code == 1 && out.contains("!!  mcp gone"), "{out}");
-    for (setting, told) in [
+    for (setting, finding) in [
         ("middleware = [\"pll\"]", "!!  agent: unknown middleware \"pll\""),
         (
             "rules = [{ tool = \"*\", pattern = \"(\", answer = \"deny\" }]",
@@ -261,18 +266,28 @@ fn doctor_tells_what_works_and_what_does_not() {
     ] {
         world.write(".config/waterline/config.toml", &format!("[agent]\n{setting}\n"));
         let (code, out, _) = world.run("doctor", &[]);
-        assert!(code == 1 && out.contains(told), "{out}");
+        assert!(code == 1 && out.contains(finding), "{out}");
     }
     world.write(".config/waterline/config.toml", "");
     world.write(".waterline/roles/x.toml", "nome = \"x\"");
     let (code, out, _) = world.run("doctor", &[]);
     assert!(code == 1 && out.contains("!!  roles") && out.contains("x.toml"), "{out}");
     let (code, _, err) = world.run("doctor", &["--approval", "none"]);
-    assert!(code == 2 && err.contains("--approval"), "only flags that matter: {err}");
+    assert!(code == 2 && err.contains("--approval"), "only flags that it uses: {err}");
 }
 
-/// What comes through a pipe is data: it takes no files along and allows no tools. What goes into
-/// one is the answer, once.
+#[test]
+fn doctor_speaks_the_language_of_the_config() {
+    let world = World::new(Vec::new());
+    world.write(".config/waterline/config.toml", "lang = \"zh\"\n");
+    let (code, out, _) = world.run("doctor", &[]);
+    assert!(code == 0 && out.contains("ok  配置: 有效"), "{out}");
+    let (_, out, _) = world.run("doctor", &["--lang", "en"]);
+    assert!(out.contains("ok  config: valid"), "{out}");
+}
+
+/// Piped input is data: mentions in it attach no files and allow no tools. Piped output is the
+/// answer, once.
 #[test]
 fn standard_input_is_data_and_standard_output_the_answer() {
     let world = World::new(vec![calls("now", json!({})), says("\tthree\n")]);
@@ -288,24 +303,23 @@ fn standard_input_is_data_and_standard_output_the_answer() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), "\tthree\n");
     let first = world.server.received()[0].body.clone();
-    assert!(!first.contains("hidden") && !first.contains("allows the tool"), "{first}");
+    assert!(!first.contains("hidden") && !first.contains("the tool fetch_url"), "{first}");
 }
 
 #[test]
-fn a_form_is_asked_for_once_more_and_only_the_right_answer_is_printed() {
+fn an_answer_that_does_not_match_the_schema_is_requested_again() {
     let world = World::new(vec![says("about four"), says("{\"metres\": 4}"), says("as you like")]);
     world.write("schema.json", r#"{"type": "object", "required": ["metres"]}"#);
     let (code, out, _) =
         world.run("run", &["--session", "s", "--schema", "schema.json", "how high?"]);
     assert_eq!((code, out.as_str()), (0, "{\"metres\": 4}\n"));
     let (code, out, _) = world.run("run", &["--session", "s", "and in words?"]);
-    assert_eq!((code, out.as_str()), (0, "as you like\n"), "the form was for that turn");
+    assert_eq!((code, out.as_str()), (0, "as you like\n"), "the schema was for that turn");
 }
 
-/// Without a terminal nobody can be asked: a risky call is refused, a question ends the turn, and
-/// nothing hangs.
+/// Without a terminal a risky call is refused, a question ends the turn, and nothing hangs.
 #[test]
-fn a_chat_from_a_pipe_asks_nobody() {
+fn a_chat_from_a_pipe_asks_no_questions() {
     let ask = calls("ask_human", json!({"question": "Which harbour?"}));
     let world = World::new(vec![
         calls("run_bash_command", json!({"command": "git push"})),
@@ -322,9 +336,9 @@ fn a_chat_from_a_pipe_asks_nobody() {
     assert!(last.iter().any(|message| message.contains("no one available to approve")), "{last:?}");
 }
 
-/// The exit status tells, and critical calls are never agreed to beforehand.
+/// `--yes` does not approve critical calls.
 #[test]
-fn the_exit_status_tells_and_yes_is_no_yes_to_everything() {
+fn yes_approves_all_but_critical_calls() {
     let world = World::new(vec![
         calls("run_bash_command", json!({"command": "rm -rf /"})),
         Line::Calls(vec![("run_bash_command", json!({"command": "rm -r temp"}))]),
@@ -337,16 +351,16 @@ fn the_exit_status_tells_and_yes_is_no_yes_to_everything() {
     let results: Vec<&serde_json::Value> =
         events.iter().filter(|event| event["event"] == "result").collect();
     assert!(
-        results[0]["text"].as_str().unwrap().contains("Not run: nobody is there")
+        results[0]["text"].as_str().unwrap().contains("no one is available to approve it")
             && results[1]["failed"] == false,
         "{results:?}"
     );
     assert_eq!(events.last().unwrap()["steps"], 3);
 }
 
-/// Whoever starts it from a program may have left a pipe open that nothing comes through.
+/// A program that starts it may leave an empty pipe open.
 #[test]
-fn somebody_is_told_that_standard_input_is_waited_for() {
+fn a_notice_is_printed_while_waiting_for_standard_input() {
     let world = World::new(vec![says("hello")]);
     let mut command = world.command("run", &["hi"]);
     let mut child = command
@@ -355,14 +369,14 @@ fn somebody_is_told_that_standard_input_is_waited_for() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut told = String::new();
-    BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut told).unwrap();
-    assert!(told.contains("reading standard input; < /dev/null leaves it out"), "{told}");
+    let mut notice = String::new();
+    BufReader::new(child.stderr.as_mut().unwrap()).read_line(&mut notice).unwrap();
+    assert!(notice.contains("reading standard input; skip it with < /dev/null"), "{notice}");
     let output = child.wait_with_output().unwrap();
     assert_eq!(
         String::from_utf8(output.stdout).unwrap(),
         "hello\n",
-        "it goes on when the pipe is closed"
+        "it continues when the pipe is closed"
     );
 }
 

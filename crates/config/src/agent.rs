@@ -1,4 +1,4 @@
-//! What files set about the agent and about MCP servers.
+//! The `[agent]` and `[mcp.NAME]` sections of a config file.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,46 +12,46 @@ use waterline_sandbox::workspace::Grant;
 use crate::error::ConfigError;
 use crate::notice::Notice;
 
-/// How long a command may take if nothing is set, in seconds.
+/// The default time limit of a command, in seconds.
 pub(crate) const COMMAND_TIMEOUT: u64 = 120;
 
-/// Days after which a workspace is removed if nothing is set.
+/// The default number of days after which an unused workspace is removed.
 pub const DEFAULT_WORKSPACE_DAYS: u64 = 7;
 
-/// What the agent may do.
+/// The `[agent]` section: limits, tools and permissions.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AgentSettings {
-    /// Model calls in one turn.
+    /// Maximum number of model calls in one turn.
     pub steps: Option<usize>,
-    /// Model calls since the session was opened.
+    /// Maximum number of model calls since the session was opened.
     pub iterations: Option<usize>,
-    /// Seconds of one turn.
+    /// Time limit of one turn, in seconds.
     pub time: Option<u64>,
     /// Tools that are enabled in addition to the default ones.
     pub tools_on: Vec<String>,
     /// Tools that are disabled.
     pub tools_off: Vec<String>,
-    /// When a person is asked before a call: all, selective, custom, none.
+    /// Which calls need approval: `all`, `selective`, `custom` or `none`.
     pub approval: Option<Mode>,
-    /// Seconds to wait for an answer; after that it counts as no.
+    /// Seconds to wait for an approval; after that the call is denied.
     pub approval_timeout: Option<u64>,
-    /// The user's rules on calls.
+    /// The user's approval rules.
     pub rules: Vec<RuleSettings>,
-    /// Middlewares: the name of a list, or a list of names, each alone or with its settings.
+    /// The middlewares: the name of a preset, or a list of names, each with optional settings.
     pub middleware: Option<Middlewares>,
-    /// Directories that files may be reached in, besides the workspace.
+    /// Directories whose files the agent may access in addition to the workspace.
     #[serde(deserialize_with = "grants")]
     pub allow_dirs: Vec<Grant>,
     /// Directories that commands may read.
     pub read_dirs: Vec<PathBuf>,
     /// Whether commands may use the network.
     pub network: Option<bool>,
-    /// Seconds a command may take unless it asks for another limit.
+    /// Time limit of a command, in seconds, unless the call asks for another.
     pub command_timeout: Option<u64>,
-    /// Variables that commands see in addition to the default ones.
+    /// Environment variables that commands see in addition to the default ones.
     pub environment: Vec<String>,
-    /// Where the workspaces are.
+    /// The directory of the workspaces.
     pub workspaces: Option<PathBuf>,
     /// Days after which unused workspaces are removed.
     pub workspace_days: Option<u64>,
@@ -59,71 +59,71 @@ pub struct AgentSettings {
     pub session_days: Option<u64>,
 }
 
-/// A rule on calls.
+/// An approval rule.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RuleSettings {
-    /// The tool; `*` for any.
+    /// The tool's name, or `*` for any tool.
     pub tool: String,
-    /// What its arguments look like, as a regular expression; anything unless set.
+    /// A regular expression that the arguments must match; empty matches anything.
     #[serde(default)]
     pub pattern: String,
-    /// allow, ask or deny.
+    /// `allow`, `ask` or `deny`.
     pub answer: Ruling,
 }
 
-/// Middlewares, as a config names them.
+/// The middlewares that a config file selects.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Middlewares {
-    /// A list by its name.
+    /// The name of a preset list.
     Preset(String),
-    /// One by one.
+    /// An explicit list.
     List(Vec<MiddlewareEntry>),
 }
 
-/// One middleware: its name, or its name with its settings.
+/// One middleware: a name, or a name with settings.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub enum MiddlewareEntry {
-    /// With its usual settings.
+    /// A middleware with its default settings.
     Name(String),
-    /// With settings of its own.
+    /// A middleware with explicit settings.
     With(String, toml::Value),
 }
 
-/// An MCP server: a program, or an address.
+/// An MCP server: either a program to start or a URL.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct McpSettings {
-    /// The program.
+    /// The program to start.
     pub command: Option<String>,
-    /// Its arguments.
+    /// The program's arguments.
     pub args: Vec<String>,
-    /// Variables it sees in addition to PATH, HOME and LANG.
+    /// Environment variables of the program in addition to PATH, HOME and LANG.
     pub env: BTreeMap<String, String>,
-    /// The directory it starts in; the home directory unless set.
+    /// The directory the program starts in; the home directory by default.
     pub cwd: Option<PathBuf>,
-    /// The address.
+    /// The URL of a server that is already running.
     pub url: Option<String>,
-    /// Headers, each from a variable: `Authorization = "MY_TOKEN_HEADER"`.
+    /// HTTP headers, each taken from an environment variable: `Authorization = "MY_TOKEN_HEADER"`.
     pub header_env: BTreeMap<String, String>,
-    /// The tools that are enabled; all unless set.
+    /// The tools to enable; all of them by default.
     pub tools: Option<Vec<String>>,
-    /// Seconds a call may take.
+    /// Time limit of a call, in seconds.
     pub timeout: Option<u64>,
-    /// Leave it out.
+    /// Disables the server.
     pub off: bool,
 }
 
-/// Directories as `PATH`, or `PATH:ro` for reading only.
+/// Parses directories written as `PATH`, or `PATH:ro` for read-only access.
 fn grants<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Grant>, D::Error> {
     let texts = Vec::<String>::deserialize(deserializer)?;
     texts.iter().map(|text| text.parse::<Grant>().map_err(serde::de::Error::custom)).collect()
 }
 
 impl AgentSettings {
-    /// Refuses values outside their range.
+    /// Rejects values outside their range.
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         let counts = [
             ("steps", self.steps.map(|n| n as u64), 1_000),
@@ -134,17 +134,17 @@ impl AgentSettings {
             ("workspace_days", self.workspace_days, 36_500),
             ("session_days", self.session_days, 36_500),
         ];
-        for (name, value, most) in counts {
-            if let Some(value) = value.filter(|value| !(1..=most).contains(value)) {
-                let allowed = format!("a whole number from 1 to {most}");
+        for (name, value, max) in counts {
+            if let Some(value) = value.filter(|value| !(1..=max).contains(value)) {
+                let allowed = format!("a whole number from 1 to {max}");
                 return Err(ConfigError::range(format!("agent.{name}"), value, allowed));
             }
         }
         Ok(())
     }
 
-    /// The first key that a project's file may not set, because it could widen what the agent may
-    /// do.
+    /// Returns the first key that a project's file may not set, because it could widen what the
+    /// agent may do.
     pub(crate) fn widening_key(&self) -> Option<&'static str> {
         let widening = [
             ("approval", self.approval.is_some()),
@@ -163,8 +163,8 @@ impl AgentSettings {
         widening.into_iter().find(|(_, set)| *set).map(|(name, _)| name)
     }
 
-    /// Lowers the limits of a file that came with a directory to what the user allows. Returns what
-    /// was lowered.
+    /// Lowers the limits of a file that came with a directory to what the user allows. Returns a
+    /// notice for each lowered limit.
     pub(crate) fn narrow(&mut self, user: &Self, file: &'static str) -> Vec<Notice> {
         let steps = user.steps.unwrap_or(Limits::default().steps);
         let command_timeout = user.command_timeout.unwrap_or(COMMAND_TIMEOUT);
@@ -179,7 +179,7 @@ impl AgentSettings {
         lowered.into_iter().flatten().collect()
     }
 
-    /// These settings, overridden by newer ones; lists are joined.
+    /// Returns these settings overridden by newer ones; lists are joined.
     pub(crate) fn merge(self, newer: Self) -> Self {
         fn join<T>(older: Vec<T>, newer: Vec<T>) -> Vec<T> {
             older.into_iter().chain(newer).collect()
@@ -206,7 +206,7 @@ impl AgentSettings {
     }
 }
 
-/// Lowers a value of a file to what is allowed; says so if it was higher.
+/// Lowers a value to what is allowed. Returns a notice if it was higher.
 fn at_most<T: Copy + Ord + fmt::Display>(
     key: &str,
     value: &mut Option<T>,
@@ -230,7 +230,7 @@ impl McpSettings {
         }
         match self.cwd.as_ref().filter(|cwd| !(cwd.is_absolute() || cwd.starts_with("~"))) {
             Some(cwd) => {
-                let allowed = "a whole path, or begin with ~/";
+                let allowed = "an absolute path or start with ~/";
                 Err(ConfigError::range(format!("mcp.{name}.cwd"), format!("{cwd:?}"), allowed))
             }
             None => Ok(()),

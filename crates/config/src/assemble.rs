@@ -1,5 +1,5 @@
-//! [`Assembly`]: settings and overrides → models → tools, servers, skills, roles, limits → the
-//! builder of an agent.
+//! [`Assembly`] turns settings and overrides into models, tools, servers, skills, roles and limits,
+//! and builds agents from them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -32,29 +32,28 @@ use crate::seed::SEEDS;
 use crate::settings::ModelSettings;
 use crate::trust;
 
-/// The directory of a project that holds skills and roles.
-const PROJECT: &str = ".waterline";
+/// The directory in a project that holds skills and roles.
+const PROJECT_DIRECTORY: &str = ".waterline";
 
-/// Variables that commands may see: they hold no secrets.
-const SEEN: [&str; 9] =
+/// Environment variables that commands may see: they hold no secrets.
+const COMMAND_VARIABLES: [&str; 9] =
     ["PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "USER", "LOGNAME", "SHELL", "COLUMNS"];
 
-/// What all agents of a program are made with: models, tools, servers, skills, roles, limits. It is
-/// made once; agents of many sessions are built from it.
+/// The models, tools, servers, skills, roles and limits that all agents of a program share. It is
+/// created once; the agents of many sessions are built from it.
 #[derive(Clone)]
 pub struct Assembly {
-    /// The settings.
+    /// The merged settings.
     pub config: Config,
-    /// What the caller sets above them. After a change, [`Assembly::reload_models`] finds the
-    /// models anew.
+    /// The caller's overrides. Call [`Assembly::reload_models`] after changing them.
     pub overrides: Overrides,
-    /// What agents are made with, before limits and middlewares.
+    /// The agents' configuration before limits and policies are applied.
     base: AgentConfig,
 }
 
 impl Assembly {
-    /// Finds the models, connects the servers, reads skills and roles. Returns what the user should
-    /// know about them.
+    /// Resolves the models, connects to the servers and reads skills and roles. Returns notices
+    /// for the user with the result.
     ///
     /// # Errors
     /// When a model, a key, a role or a middleware cannot be used.
@@ -62,25 +61,24 @@ impl Assembly {
         config: Config,
         overrides: Overrides,
     ) -> Result<(Self, Vec<Notice>), ConfigError> {
-        let (setup, models) = setup(&config, &overrides).await?;
-        let (base, mut notices) = gather(&config, &overrides, setup).await?;
-        notices.extend(models);
+        let (session, model_notices) = session_config(&config, &overrides).await?;
+        let (base, mut notices) = base_agent_config(&config, &overrides, session).await?;
+        notices.extend(model_notices);
         Ok((Self { config, overrides, base }, notices))
     }
 
-    /// Finds the models anew, after the overrides were changed.
+    /// Resolves the models again after the overrides have changed.
     ///
     /// # Errors
     /// When a model or a key cannot be used.
     pub async fn reload_models(&mut self) -> Result<(), ConfigError> {
-        // The notices were shown when the program began.
-        let (setup, _) = setup(&self.config, &self.overrides).await?;
-        self.base.session = setup;
+        // The notices were shown when the program started.
+        let (session, _) = session_config(&self.config, &self.overrides).await?;
+        self.base.session = session;
         Ok(())
     }
 
-    /// What an agent is made with: all of this, with limits, rules, policies and middlewares
-    /// applied.
+    /// Returns an agent's configuration, with limits, rules, policies and middlewares applied.
     ///
     /// # Errors
     /// When a rule, a middleware or the role cannot be used.
@@ -95,16 +93,16 @@ impl Assembly {
         Ok(agent)
     }
 
-    /// The builder of an agent with a session in a log.
+    /// Returns a builder for an agent whose session is in `log`.
     ///
     /// # Errors
-    /// As [`Assembly::agent_config`].
+    /// The same as [`Assembly::agent_config`].
     pub fn builder(&self, log: Log) -> Result<AgentBuilder, ConfigError> {
         Ok(AgentBuilder::new(log, self.agent_config()?).role(self.overrides.role.clone()))
     }
 }
 
-/// Where policies are named: by the caller, in the settings, for single models.
+/// Collects the policies chosen by the caller, by the settings and for single models.
 fn policies(config: &Config, overrides: &Overrides) -> Policies {
     let own = |(name, model): (&String, &ModelSettings)| {
         let keys = model.set.iter().map(|(key, value)| (key.clone(), value.to_string())).collect();
@@ -123,8 +121,8 @@ fn policies(config: &Config, overrides: &Overrides) -> Policies {
     }
 }
 
-/// Models, the default policy and memory, and what the user should know about the models.
-async fn setup(
+/// Resolves the models, the default policy and the memory. Returns notices about the models.
+async fn session_config(
     config: &Config,
     overrides: &Overrides,
 ) -> Result<(SessionConfig, Vec<Notice>), ConfigError> {
@@ -133,79 +131,85 @@ async fn setup(
     let model = models.primary(&overrides.model).await?;
     let (fallback, notices) = models.fallback();
     let summariser = models.summariser()?;
-    let mut setup = SessionConfig { fallback, summariser, ..SessionConfig::new(model, policy) };
-    setup.options.max_tokens = overrides.max_tokens;
+    let mut session = SessionConfig { fallback, summariser, ..SessionConfig::new(model, policy) };
+    session.options.max_tokens = overrides.max_tokens;
     if let Some(directory) = overrides.memory.as_ref().or(config.settings.memory.as_ref()) {
-        setup.memory = Some(Arc::new(DayFiles::new(directory)));
+        session.memory = Some(Arc::new(DayFiles::new(directory)));
     }
-    Ok((setup, notices))
+    Ok((session, notices))
 }
 
-/// Tools, servers, skills and roles; and what the user should know about them.
-async fn gather(
+/// Adds tools, servers, skills and roles. Returns notices about them.
+async fn base_agent_config(
     config: &Config,
     overrides: &Overrides,
-    setup: SessionConfig,
+    session: SessionConfig,
 ) -> Result<(AgentConfig, Vec<Notice>), ConfigError> {
     waterline_sandbox::hide();
-    let (settings, support) = (&config.settings.agent, support());
+    let settings = &config.settings.agent;
+    let support = support();
     let shell = shell(config, overrides, &support);
-    let mut agent = AgentConfig::new(setup, Toolbox::new(Arc::new(shell)), workspaces(config)?);
+    let mut agent = AgentConfig::new(session, Toolbox::new(Arc::new(shell)), workspaces(config)?);
     let mut notices = Vec::new();
     if let Support::None(why) = &support {
         notices.push(Notice::Unconfined(why.clone()));
     }
-    let finds = config.clone();
+    let model_config = config.clone();
     agent.models = Arc::new(move |name| {
-        Models { config: &finds }.find(name).map_err(|error| error.full_text())
+        Models { config: &model_config }.find(name).map_err(|error| error.full_text())
     });
     agent.approval.confined = support == Support::Full;
     for server in servers(config) {
         connect(&server, &mut agent, &mut notices).await;
     }
-    // A server that cannot be reached must not keep the program from starting.
-    let enabled = settings.tools_on.iter().map(|name| (name, true));
-    for (name, enabled) in enabled.chain(settings.tools_off.iter().map(|name| (name, false))) {
+    // A tool may be missing because its server cannot be reached, which must not keep the program
+    // from starting.
+    let on = settings.tools_on.iter().map(|name| (name, true));
+    let off = settings.tools_off.iter().map(|name| (name, false));
+    for (name, enabled) in on.chain(off) {
         if let Err(error) = agent.toolbox.switch(name, enabled) {
             notices.push(Notice::Other(error.to_string()));
         }
     }
     notices.extend(environment_notices(config, overrides));
     notices.extend(trust::notices(config));
-    let (skills, about_skills) = skill::find(&skill_directories(&config.environment));
+    let (skills, skill_notices) = skill::find(&skill_directories(&config.environment));
     agent.skills = skills;
-    notices.extend(about_skills.into_iter().map(Notice::Other));
-    let (roles, about_roles) = roles(&config.environment)?;
+    notices.extend(skill_notices.into_iter().map(Notice::Other));
+    let (roles, role_notices) = roles(&config.environment)?;
     agent.roles = roles;
-    notices.extend(about_roles);
+    notices.extend(role_notices);
     add_middlewares(settings, &mut agent)?;
     Ok((agent, notices))
 }
 
 fn shell(config: &Config, overrides: &Overrides, support: &Support) -> Shell {
-    let (agent, environment) = (&config.settings.agent, &config.environment);
-    let names = SEEN.iter().copied().chain(agent.environment.iter().map(String::as_str));
-    let seen = names.filter_map(|name| Some((name.to_owned(), environment.variable(name)?)));
+    let agent = &config.settings.agent;
+    let environment = &config.environment;
+    let own_names = agent.environment.iter().map(String::as_str);
+    let names = COMMAND_VARIABLES.iter().copied().chain(own_names);
+    let variables = names.filter_map(|name| Some((name.to_owned(), environment.variable(name)?)));
     let path = environment.variable("PATH").unwrap_or_default();
     let mut read = agent.read_dirs.clone();
-    // A directory that holds the user's own files is no place for programs, whatever the PATH says.
+    // Parents of the home directory hold the user's own files and are never readable, even if PATH
+    // lists them.
     let home = environment.home().unwrap_or_default();
     read.extend(
         std::env::split_paths(&path)
             .filter(|entry| entry.is_absolute() && !home.starts_with(entry)),
     );
-    // Once, at the start: later a command may have put a link in place of a directory.
+    // Resolved once, at the start: later a command may have replaced a directory with a link.
     let read = read.iter().filter_map(|entry| entry.canonicalize().ok()).collect();
     let mut shell = Shell::new();
     shell.confined = *support == Support::Full;
-    shell.environment = seen.collect();
+    shell.environment = variables.collect();
     shell.read = read;
     shell.network = overrides.allow_network || agent.network.unwrap_or(false);
     shell.timeout = Duration::from_secs(agent.command_timeout.unwrap_or(COMMAND_TIMEOUT));
     shell
 }
 
-/// What it may do, and which calls need approval.
+/// Applies the limits, the approval rules and the granted directories.
 fn limit(
     config: &mut AgentConfig,
     agent: &AgentSettings,
@@ -225,7 +229,7 @@ fn limit(
     Ok(())
 }
 
-/// The directory of the workspaces.
+/// Returns the directory of the workspaces.
 ///
 /// # Errors
 /// When none is set and there is no data directory.
@@ -236,35 +240,35 @@ pub fn workspaces(config: &Config) -> Result<PathBuf, ConfigError> {
     }
 }
 
-/// The directories of skills: the user's, then the project's.
+/// Returns the directories of skills: the user's, then the project's.
 #[must_use]
 pub fn skill_directories(environment: &Environment) -> Vec<Folder> {
     let user = environment.user_directory().map(|directory| Folder::own(directory.join("skills")));
-    user.into_iter().chain([of_project("skills", environment)]).collect()
+    user.into_iter().chain([project_directory("skills", environment)]).collect()
 }
 
-/// The project's directory of skills or roles.
-fn of_project(kind: &str, environment: &Environment) -> Folder {
-    Folder::of_project(environment.directory(), PathBuf::from(PROJECT).join(kind))
+/// Returns the project's directory of skills or roles.
+fn project_directory(kind: &str, environment: &Environment) -> Folder {
+    Folder::of_project(environment.directory(), PathBuf::from(PROJECT_DIRECTORY).join(kind))
 }
 
-/// The roles: shipped ones and the user's, and those of the project under names that are free. A
-/// directory from someone else does not change what a role of the user's is.
+/// Returns the built-in roles, the user's roles, and those roles of the project whose names are
+/// free. A project, perhaps from someone else, cannot replace a role of the user.
 ///
 /// # Errors
-/// When a role of the user's cannot be used.
+/// When one of the user's roles is invalid.
 pub fn roles(environment: &Environment) -> Result<(Vec<Role>, Vec<Notice>), ConfigError> {
     let mut notices = Vec::new();
     let user = environment.user_directory().map(|directory| directory.join("roles"));
     let mut all = role::find(user.as_slice())?;
-    let own = match role::read(&of_project("roles", environment)) {
-        Ok(own) => own,
+    let project = match role::read(&project_directory("roles", environment)) {
+        Ok(project) => project,
         Err(error) => {
             notices.push(Notice::Other(error.to_string()));
             Vec::new()
         }
     };
-    for role in own {
+    for role in project {
         if all.iter().any(|known| known.name == role.name) {
             notices.push(Notice::RoleTaken(role.name));
         } else {
@@ -274,8 +278,8 @@ pub fn roles(environment: &Environment) -> Result<(Vec<Role>, Vec<Notice>), Conf
     Ok((all, notices))
 }
 
-/// What a user should know about variables: a key that came with the directory, a setting that has
-/// no effect.
+/// Returns notices about environment variables: keys that came with the directory, and settings
+/// that have no effect.
 fn environment_notices(config: &Config, overrides: &Overrides) -> Vec<Notice> {
     let environment = &config.environment;
     let keys = PROVIDER_KEYS
@@ -295,11 +299,11 @@ fn environment_notices(config: &Config, overrides: &Overrides) -> Vec<Notice> {
     keys.chain(unused).collect()
 }
 
-/// Adds the middlewares and settings that a config names.
+/// Adds the middlewares that a config selects.
 fn add_middlewares(agent: &AgentSettings, into: &mut AgentConfig) -> Result<(), AgentError> {
-    let usual = Middlewares::Preset("default".to_owned());
-    let named: Vec<(String, serde_json::Value)> = match agent.middleware.as_ref().unwrap_or(&usual)
-    {
+    let default = Middlewares::Preset("default".to_owned());
+    let chosen = agent.middleware.as_ref().unwrap_or(&default);
+    let named: Vec<(String, serde_json::Value)> = match chosen {
         Middlewares::Preset(name) => waterline_agent::preset(name)?
             .into_iter()
             .map(|(name, settings)| (name.to_owned(), settings))
@@ -317,7 +321,7 @@ fn add_middlewares(agent: &AgentSettings, into: &mut AgentConfig) -> Result<(), 
     named.iter().try_for_each(|(name, settings)| into.add(name, settings))
 }
 
-/// The MCP servers that are not switched off.
+/// Returns the MCP servers that are not disabled.
 #[must_use]
 pub fn servers(config: &Config) -> Vec<Server> {
     let enabled = config.settings.mcp.iter().filter(|(_, own)| !own.off);
@@ -328,10 +332,10 @@ fn server(name: &str, own: &McpSettings, environment: &Environment) -> Server {
     let variable = |name: &str| environment.variable(name);
     let transport = match (&own.command, &own.url) {
         (Some(program), _) => {
-            let usual = ["PATH", "HOME", "LANG"]
+            let defaults = ["PATH", "HOME", "LANG"]
                 .into_iter()
                 .filter_map(|name| Some((name.to_owned(), variable(name)?)));
-            let variables: BTreeMap<String, String> = usual.chain(own.env.clone()).collect();
+            let variables: BTreeMap<String, String> = defaults.chain(own.env.clone()).collect();
             Transport::Command {
                 program: program.clone(),
                 arguments: own.args.clone(),
@@ -351,8 +355,9 @@ fn server(name: &str, own: &McpSettings, environment: &Environment) -> Server {
     Server { name: name.to_owned(), transport, tools: own.tools.clone(), timeout }
 }
 
-/// Where a server starts: in the home directory, unless the user's config says otherwise. Not in
-/// the working directory: many programs run what is there, and it may come from someone else.
+/// Returns the directory a server starts in: the home directory, unless the user's config sets
+/// another. It is never the working directory: many programs run files they find there, and those
+/// may come from someone else.
 fn start_directory(cwd: Option<&Path>, environment: &Environment) -> PathBuf {
     let home = environment.home().filter(|home| home.is_dir());
     let home = home.unwrap_or_else(|| PathBuf::from("/"));
@@ -362,13 +367,13 @@ fn start_directory(cwd: Option<&Path>, environment: &Environment) -> PathBuf {
     }
 }
 
-/// Adds the tools of a server. A server that cannot be reached is reported, and the rest is used.
+/// Adds the tools of a server. If it cannot be reached, that becomes a notice, not an error.
 async fn connect(server: &Server, agent: &mut AgentConfig, notices: &mut Vec<Notice>) {
     match mcp::connect(server).await {
         Ok(connected) => {
             for name in &connected.missing {
                 notices.push(Notice::Other(format!(
-                    "the server {} has no tool {name:?}",
+                    "MCP server {0} has no tool {name:?}; check mcp.{0}.tools",
                     server.name
                 )));
             }

@@ -1,4 +1,4 @@
-//! [`Config`]: what the user's file, the project's file and the environment set, merged once.
+//! [`Config`] merges the user's file, the project's file and the environment, once.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,27 +14,27 @@ use crate::seed::SEEDS;
 use crate::settings::{PROJECT, Settings};
 use crate::tokenizer::Tokenizer;
 
-/// The user's file, in the directory of the user's config.
-const USER: &str = "config.toml";
+/// The name of the user's config file, in the user's config directory.
+const USER_FILE: &str = "config.toml";
 
-/// The user's file as JSON, which is read if there is no TOML.
+/// The name of the user's config file as JSON, which is read if there is no TOML.
 const USER_JSON: &str = "config.json";
 
-/// The merged settings, and where they were read.
+/// The merged settings and their origins.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
     /// The merged settings.
     pub settings: Settings,
-    /// What does not take effect as written.
+    /// Settings that do not take effect as written.
     pub notices: Vec<Notice>,
-    /// The variables and the working directory that they were read from.
+    /// The variables and the working directory they were read from.
     pub environment: Arc<Environment>,
     origins: Origins,
 }
 
 impl Config {
-    /// No settings at all, in an environment.
+    /// Returns a config with only the built-in values.
     #[must_use]
     pub fn empty(environment: Arc<Environment>) -> Self {
         Self {
@@ -45,7 +45,7 @@ impl Config {
         }
     }
 
-    /// Reads the user's file, the project's file and the variables.
+    /// Reads the user's file, the project's file and the environment variables.
     ///
     /// # Errors
     /// When a file or a variable cannot be used.
@@ -63,19 +63,19 @@ impl Config {
         Ok(config)
     }
 
-    /// Every value that is set, with its origin, by key. Secrets are not shown.
+    /// Returns every value with its origin, sorted by key. Secrets are hidden.
     #[must_use]
     pub fn values(&self) -> Vec<Value> {
         self.origins.values()
     }
 
-    /// Puts the settings of a file on top.
+    /// Merges the settings of a file over those so far.
     fn add_file(&mut self, text: &str, path: &Path) -> Result<(), ConfigError> {
         let mut newer = Settings::parse(text)?;
         let mut notices = Vec::new();
         if *path == self.environment.at(PROJECT) {
             newer = newer.into_project()?;
-            notices.extend(newer.leave_out_untrusted(&self.settings));
+            notices.extend(newer.remove_untrusted_models(&self.settings));
             notices.extend(newer.agent.narrow(&self.settings.agent, PROJECT));
         }
         self.origins.add_file(text, path, &notices)?;
@@ -85,39 +85,39 @@ impl Config {
         Ok(())
     }
 
-    /// Puts the settings of variables on top.
+    /// Merges the settings of environment variables over those so far.
     fn add_variables(&mut self) -> Result<(), ConfigError> {
         let environment = Arc::clone(&self.environment);
         let mut notices = Vec::new();
         if let Some(policy) = environment.variable("WATERLINE_POLICY") {
             self.settings.policy = Some(policy);
         }
-        let refused = |name: &str, value: &str, why: String| ConfigError::Variable {
+        let invalid = |name: &str, value: &str, why: String| ConfigError::Variable {
             name: name.to_owned(),
             value: format!("{value:?}"),
             why,
         };
         if let Some(lang) = environment.variable("WATERLINE_LANG") {
-            let read = lang.trim().parse::<Lang>();
-            self.settings.lang = Some(read.map_err(|why| refused("WATERLINE_LANG", &lang, why))?);
+            let parsed = lang.trim().parse::<Lang>();
+            self.settings.lang = Some(parsed.map_err(|why| invalid("WATERLINE_LANG", &lang, why))?);
         }
         if let Some(method) = environment.variable("TOKEN_CALCULATION_METHOD") {
-            let read = method.trim().parse::<Tokenizer>();
-            let refused = |why| refused("TOKEN_CALCULATION_METHOD", &method, why);
-            self.settings.tokenizer = Some(read.map_err(refused)?);
+            let parsed = method.trim().parse::<Tokenizer>();
+            let invalid = |why| invalid("TOKEN_CALCULATION_METHOD", &method, why);
+            self.settings.tokenizer = Some(parsed.map_err(invalid)?);
         }
-        // A variable that is set to nothing is a mistake here, and not the same as none.
-        let seeds = SEEDS
-            .iter()
-            .filter_map(|seed| Some((seed.variable, environment.even_if_empty(seed.variable)?)));
+        // A blank variable is a mistake here, not the same as an unset one.
+        let seeds = SEEDS.iter().filter_map(|seed| {
+            Some((seed.variable, environment.variable_or_blank(seed.variable)?))
+        });
         self.settings.seeds.extend(seeds);
         if let Some(steps) = environment.variable("AGENT_MAX_STEPS") {
-            let read = steps
+            let parsed = steps
                 .trim()
                 .parse()
-                .map_err(|_| refused("AGENT_MAX_STEPS", &steps, "it is not a number".into()));
+                .map_err(|_| invalid("AGENT_MAX_STEPS", &steps, "expected a whole number".into()));
             let allowed = self.settings.agent.clone();
-            self.settings.agent.steps = Some(read?);
+            self.settings.agent.steps = Some(parsed?);
             self.settings.agent.check()?;
             if environment.is_of_file("AGENT_MAX_STEPS") {
                 notices = self.settings.agent.narrow(&allowed, environment::FILE);
@@ -130,11 +130,11 @@ impl Config {
     }
 }
 
-/// The files that settings are read from; those that win last.
+/// Returns the config files in the order they are read; a later one wins.
 #[must_use]
 pub fn files(environment: &Environment) -> Vec<PathBuf> {
     let user = environment.user_directory().map(|directory| {
-        let (own, json) = (directory.join(USER), directory.join(USER_JSON));
+        let (own, json) = (directory.join(USER_FILE), directory.join(USER_JSON));
         if !own.is_file() && json.is_file() { json } else { own }
     });
     user.into_iter().chain([environment.at(PROJECT)]).collect()
@@ -149,8 +149,8 @@ fn as_toml(text: String, path: &Path) -> Result<String, ConfigError> {
     Ok(toml::to_string(&table)?)
 }
 
-/// The text of one of them. The project's came with a directory, perhaps from someone else: no link
-/// leads out of it.
+/// Reads a config file. The project's file may come from someone else, so no link in its path may
+/// lead out of the project.
 pub(crate) fn read(path: &Path, environment: &Environment) -> std::io::Result<String> {
     match *path == environment.at(PROJECT) {
         true => small_file::read_inside(environment.directory(), Path::new(PROJECT)),
@@ -162,10 +162,11 @@ pub(crate) fn read(path: &Path, environment: &Environment) -> std::io::Result<St
 mod tests {
     use super::*;
 
-    /// A home with the user's file, and a project with its own.
+    /// Loads a user's file and a project's file.
     fn loaded(user: &str, project: &str) -> Config {
-        let place = tempfile::tempdir().unwrap();
-        let (home, directory) = (place.path().join("home"), place.path().join("project"));
+        let temp = tempfile::tempdir().unwrap();
+        let home = temp.path().join("home");
+        let directory = temp.path().join("project");
         std::fs::create_dir_all(home.join(".config/waterline")).unwrap();
         std::fs::create_dir(&directory).unwrap();
         std::fs::write(home.join(".config/waterline/config.toml"), user).unwrap();
@@ -173,10 +174,10 @@ mod tests {
         Config::load(Arc::new(Environment::new(directory, [("HOME", home)]))).unwrap()
     }
 
-    /// A directory from someone else may ask for less than the user allows, or than is built in,
-    /// and for no more.
+    /// A project, perhaps from someone else, may lower the user's or the built-in limits but not
+    /// raise them.
     #[test]
-    fn a_project_narrows_limits_and_does_not_raise_them() {
+    fn project_lowers_limits_but_cannot_raise_them() {
         let raised = "[agent]\nsteps = 1000\ncommand_timeout = 600\niterations = 900\ntime = 900";
         let none = loaded("", raised);
         let limits = |config: &Config| {
@@ -185,7 +186,7 @@ mod tests {
         };
         assert_eq!(limits(&none), (Some(15), Some(120), Some(900), Some(900)));
         assert!(
-            none.notices[0].to_string().contains("agent.steps of waterline.toml is 1000"),
+            none.notices[0].to_string().contains("waterline.toml sets agent.steps = 1000"),
             "{:?}",
             none.notices
         );
@@ -202,9 +203,9 @@ mod tests {
         assert_eq!(loaded("[agent]\nsteps = 40", "").settings.agent.steps, Some(40));
     }
 
-    /// The origin of a limit that a project may not raise is where the limit comes from that holds.
+    /// When a project may not raise a limit, the origin is that of the limit in force.
     #[test]
-    fn each_value_knows_where_it_comes_from() {
+    fn every_value_has_its_origin() {
         let config = loaded(
             "[agent]\nsteps = 20\ntime = 60",
             "policy = \"window\"\n[agent]\nsteps = 25\ntime = 30",
@@ -220,11 +221,13 @@ mod tests {
         assert_eq!(origin("agent.approval"), ("\"selective\"", "built in"));
     }
 
-    /// Models that a project names in the place of the user's must be known to the user.
+    /// A project may only choose fallback and summary models that the user knows.
     #[test]
-    fn a_project_sends_nothing_to_models_that_only_it_knows() {
-        let project = "fallback = [\"evil\", \"known\", \"gpt-5.6\", \"near\"]\nsummariser = \"evil\"\n\
-                       [models.evil]\nbase_url = \"https://evil.example\"\n[models.near]\nbase_url = \"http://[::1]:8080\"";
+    fn project_cannot_choose_models_that_only_it_defines() {
+        let project = "fallback = [\"evil\", \"known\", \"gpt-5.6\", \"near\"]\n\
+                       summariser = \"evil\"\n\
+                       [models.evil]\nbase_url = \"https://evil.example\"\n\
+                       [models.near]\nbase_url = \"http://[::1]:8080\"";
         let user = "summariser = \"known\"\n[models.known]\nbase_url = \"https://known.example\"";
         let both = loaded(user, project);
         assert_eq!(both.settings.fallback.unwrap(), ["known", "gpt-5.6", "near"]);
@@ -237,15 +240,16 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_used_is_named_with_the_reason() {
-        let place = tempfile::tempdir().unwrap();
-        std::fs::write(place.path().join(PROJECT), "[agent]\nnetwork = true").unwrap();
+    fn error_names_the_invalid_file_and_the_reason() {
+        let temp = tempfile::tempdir().unwrap();
+        std::fs::write(temp.path().join(PROJECT), "[agent]\nnetwork = true").unwrap();
         let none: [(&str, &str); 0] = [];
-        let error = Config::load(Arc::new(Environment::new(place.path(), none))).unwrap_err();
-        assert!(error.to_string().ends_with("waterline.toml cannot be used"), "{error}");
+        let error = Config::load(Arc::new(Environment::new(temp.path(), none))).unwrap_err();
+        let text = error.to_string();
+        assert!(text.starts_with("invalid config file ") && text.ends_with("waterline.toml"));
         let why = std::error::Error::source(&error).unwrap().to_string();
         assert!(
-            why.contains("agent.network") && why.contains("belongs in the user's config"),
+            why.contains("agent.network") && why.contains("belongs in your user config"),
             "{why}"
         );
     }

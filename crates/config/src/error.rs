@@ -1,5 +1,5 @@
-//! Why settings cannot be used. Each kind carries the facts; the program that shows it adds what to
-//! do there.
+//! [`ConfigError`]: why settings cannot be used. Each variant carries the facts; the program that
+//! shows it may add a hint.
 
 use std::path::PathBuf;
 
@@ -7,22 +7,22 @@ use waterline::policy::PolicyError;
 use waterline_agent::AgentError;
 use waterline_provider::CallError;
 
-/// Why settings cannot be used.
+/// An error in the settings.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
     /// A file cannot be read.
     #[error(transparent)]
     Read(#[from] std::io::Error),
-    /// A file is not TOML, or has a key that does not exist.
+    /// A file is not valid TOML, or has an unknown key.
     #[error(transparent)]
     Syntax(#[from] toml::de::Error),
-    /// A file has a value that cannot be used.
-    #[error("{path} cannot be used")]
+    /// A config file is invalid.
+    #[error("invalid config file {path}")]
     File {
-        /// Its path.
+        /// The file's path.
         path: PathBuf,
-        /// Why.
+        /// The error in the file.
         source: Box<ConfigError>,
     },
     /// A JSON file is not a table of settings.
@@ -36,125 +36,125 @@ pub enum ConfigError {
     Range {
         /// The key.
         key: String,
-        /// The value.
+        /// The rejected value.
         value: String,
-        /// What is allowed.
+        /// A description of the allowed values.
         allowed: String,
     },
-    /// An MCP server has both a command and an address, or neither.
-    #[error("mcp.{0} must have either a command or a url")]
+    /// An MCP server has both a command and a URL, or neither.
+    #[error("mcp.{0} must set either `command` or `url`")]
     Server(String),
-    /// A project's file sets what only the user may set.
-    #[error("{file} sets {key}, which {why}; that belongs in the user's config")]
+    /// A project's file sets a key that only the user may set.
+    #[error("{file} sets {key}, which {why}; that belongs in your user config")]
     Project {
-        /// The file.
+        /// The name of the file.
         file: &'static str,
         /// The key.
         key: String,
-        /// Why a project may not.
+        /// What the key does that a project may not.
         why: &'static str,
     },
-    /// A variable has a value that cannot be used.
-    #[error("{name} is {value}, which cannot be used: {why}")]
+    /// An environment variable has an invalid value.
+    #[error("invalid {name}={value}: {why}")]
     Variable {
         /// The variable.
         name: String,
-        /// Its value.
+        /// The quoted value.
         value: String,
-        /// Why not.
+        /// Why the value is invalid.
         why: String,
     },
-    /// A variable that sets keys of a policy has a value that they cannot have.
+    /// An environment variable that sets keys of a policy has an invalid value.
     #[error("{name} is {value}")]
     SeedVariable {
         /// The variable.
         name: &'static str,
-        /// Its value.
+        /// The value.
         value: String,
-        /// Why not.
+        /// Why the policy rejects it.
         source: PolicyError,
     },
-    /// A path begins with `~/` and there is no home directory.
-    #[error("{0} is in the home directory, and HOME is not set; write the whole path")]
+    /// A path starts with `~/` and the home directory is unknown.
+    #[error("cannot expand {0}: HOME is not set; use an absolute path")]
     NoHome(PathBuf),
-    /// There is no directory for the program's data.
-    #[error("there is no data directory, because HOME is not set")]
+    /// The directory for the program's data is unknown.
+    #[error("no data directory: HOME is not set; set HOME or XDG_DATA_HOME")]
     NoDataDirectory,
     /// A policy file cannot be read.
-    #[error("the policy {name} cannot be used")]
+    #[error("cannot read the policy file {name}")]
     PolicyFile {
-        /// The file.
+        /// The path as it was given.
         name: String,
-        /// Why.
+        /// The I/O error.
         source: std::io::Error,
     },
-    /// A policy file does not hold a policy.
-    #[error("{name}")]
+    /// A policy file is invalid.
+    #[error("invalid policy file {name}")]
     PolicyText {
-        /// The file.
+        /// The path as it was given.
         name: String,
-        /// Why.
+        /// The error in the policy.
         source: PolicyError,
     },
-    /// There is no such policy, or a key does not fit.
+    /// A policy does not exist, or one of its keys is invalid.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// The file with a key cannot be read.
-    #[error("cannot read the key file {path}")]
+    /// A model's key file cannot be read.
+    #[error("cannot read the API key file {path}")]
     KeyFile {
-        /// The file.
+        /// The file's path.
         path: PathBuf,
-        /// Why.
+        /// The I/O error.
         source: std::io::Error,
     },
-    /// The variable that should hold a model's key is not set.
-    #[error("the key of {model} should be in ${variable}, which is not set")]
+    /// The configured variable for a model's key is not set.
+    #[error("no API key for {model}: ${variable} is not set")]
     KeyVariable {
         /// The model.
         model: String,
-        /// The variable.
+        /// The variable that `key_env` names.
         variable: String,
     },
     /// A provider's model needs a key.
-    #[error("{model} needs a key in ${variable}")]
+    #[error("{model} needs an API key: set ${variable}")]
     NoKey {
         /// The model.
         model: String,
         /// The provider's variable.
         variable: &'static str,
     },
-    /// A server does not say which models it has, and none is named.
-    #[error("{base} does not say which models it has")]
+    /// A server does not list its models, and no model is configured.
+    #[error("no model is configured, and {base} does not list its models")]
     NoModel {
         /// The server's address.
         base: String,
     },
-    /// The model that should write summaries cannot be used.
-    #[error("the summariser of the config cannot be used")]
+    /// The configured `summariser` model cannot be used.
+    #[error("cannot use the configured summariser")]
     Summariser(#[source] Box<ConfigError>),
-    /// An address or a key cannot be used.
+    /// An address or a key is invalid.
     #[error(transparent)]
     Endpoint(#[from] CallError),
-    /// The agent cannot be made with these settings.
+    /// The agent cannot be built with these settings.
     #[error(transparent)]
     Agent(#[from] AgentError),
     /// The file of approved addresses cannot be written.
-    #[error("cannot write {path}")]
+    #[error("cannot save the approved addresses in {path}")]
     Approvals {
-        /// The file.
+        /// The file's path.
         path: PathBuf,
-        /// Why.
+        /// The I/O error.
         source: std::io::Error,
     },
 }
 
 impl ConfigError {
-    /// A value outside its range.
+    /// Reports a value outside its range.
     pub(crate) fn range(key: String, value: impl ToString, allowed: impl Into<String>) -> Self {
         Self::Range { key, value: value.to_string(), allowed: allowed.into() }
     }
 
-    /// The error with its causes, for texts that hold no source of their own.
+    /// Returns the error and its causes as one text, for callers that cannot keep the source.
     #[must_use]
     pub fn full_text(&self) -> String {
         let mut text = self.to_string();
@@ -166,7 +166,7 @@ impl ConfigError {
         text
     }
 
-    /// The same error, in a file.
+    /// Adds the path of the file that the error is in.
     pub(crate) fn in_file(self, path: impl Into<PathBuf>) -> Self {
         Self::File { path: path.into(), source: Box::new(self) }
     }

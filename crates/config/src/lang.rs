@@ -1,9 +1,9 @@
-//! The language of what a program says, as settings name it.
+//! The language of a program's messages.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// A language.
+/// A supported language.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lang {
     /// English.
@@ -14,7 +14,7 @@ pub enum Lang {
 }
 
 impl Lang {
-    /// The language of a locale such as `zh_CN.UTF-8`.
+    /// Returns the language of a locale such as `zh_CN.UTF-8`.
     #[must_use]
     pub fn of_locale(locale: &str) -> Self {
         if locale.to_lowercase().starts_with("zh") { Self::Zh } else { Self::En }
@@ -28,7 +28,7 @@ impl FromStr for Lang {
         match name {
             "en" => Ok(Self::En),
             "zh" => Ok(Self::Zh),
-            _ => Err(format!("{name:?} is not a supported language; there are en, zh")),
+            _ => Err(format!("unsupported language {name:?}; expected en or zh")),
         }
     }
 }

@@ -1,11 +1,11 @@
-//! Waterline's settings: files, environment and overrides, merged once into typed values that know
-//! their origin.
+//! Waterline's settings: files, environment variables and overrides, merged once into typed values
+//! that know their origin.
 //!
-//! Built in < user file < project file < `.env` < environment < [`Overrides`]. [`Config::load`]
-//! reads the files and the variables of an [`Environment`], which the host program or a test
-//! provides; nothing here reads the process's own environment. This crate prints nothing and names
-//! no command-line flag: it returns typed errors and [`Notice`]s, and the program that shows them
-//! adds the hint.
+//! From lowest to highest precedence: built-in values, the user's file, the project's file, `.env`,
+//! the environment, [`Overrides`]. [`Config::load`] reads the files and the variables of an
+//! [`Environment`], which the host program or a test provides; this crate never reads the process's
+//! environment. It prints nothing and names no command-line flag: it returns typed errors and
+//! [`Notice`]s, and the program that shows them adds hints.
 
 mod agent;
 mod assemble;

@@ -1,6 +1,6 @@
-//! Which model answers: the one that is named, else the one whose key is there, else one on this
-//! machine, else the built-in one. Keys come from the environment or from files; they are passed on
-//! and never shown.
+//! Chooses the model: the configured one, else the default model of a provider whose key is set,
+//! else one of a server on this machine, else the built-in offline model. Keys come from the
+//! environment or from files; they are passed to the endpoint and never shown.
 
 use waterline::message::Wire;
 use waterline::model::Models as Catalogue;
@@ -16,32 +16,33 @@ use crate::notice::Notice;
 use crate::overrides::ModelOverrides;
 use crate::settings::ModelSettings;
 
-/// The variables of the providers' keys, and the model that answers there if none is named.
+/// The variables that hold the providers' keys, and each provider's default model.
 const PROVIDERS: [(&str, Wire, &str); 3] = [
     (ANTHROPIC_KEY, Wire::ANTHROPIC, "claude-sonnet-5"),
     (OPENAI_KEY, Wire::OPENAI_CHAT, "gpt-5.6"),
     (GEMINI_KEY, Wire::GEMINI, "gemini-2.5-pro"),
 ];
 
-/// The models that settings describe.
+/// The models of a config.
 #[derive(Clone, Copy, Debug)]
 pub struct Models<'a> {
-    /// The settings.
+    /// The config that describes the models.
     pub config: &'a Config,
 }
 
 impl Models<'_> {
-    /// The model that answers.
+    /// Returns the main model.
     ///
     /// # Errors
-    /// When its key or its address cannot be used.
+    /// When its key or its address is missing or invalid.
     pub async fn primary(&self, overrides: &ModelOverrides) -> Result<ModelTarget, ConfigError> {
         let settings = &self.config.settings;
-        let of_variable = || self.config.environment.variable("WATERLINE_MODEL");
-        let name = overrides.model.clone().or_else(of_variable).or_else(|| settings.model.clone());
-        let of_config = || settings.base_url.clone().filter(|_| overrides.model.is_none());
-        let base = overrides.base_url.clone().or_else(of_config);
-        let mut found = match (name, base) {
+        let from_variable = || self.config.environment.variable("WATERLINE_MODEL");
+        let from_config = || settings.model.clone();
+        let name = overrides.model.clone().or_else(from_variable).or_else(from_config);
+        let config_url = || settings.base_url.clone().filter(|_| overrides.model.is_none());
+        let base = overrides.base_url.clone().or_else(config_url);
+        let mut target = match (name, base) {
             (Some(name), base) => self.named(&name, base, overrides)?,
             (None, Some(base)) => {
                 let servers = [("the server", base.trim_end_matches('/').trim_end_matches("/v1"))];
@@ -49,29 +50,30 @@ impl Models<'_> {
                 let found = found.ok_or_else(|| ConfigError::NoModel { base: base.clone() })?;
                 self.local(local::Found { base, ..found }, overrides)?
             }
-            (None, None) => self.without_setup(overrides).await?,
+            (None, None) => self.unconfigured(overrides).await?,
         };
-        found.window = overrides.window.or(found.window);
-        Ok(found)
+        target.window = overrides.window.or(target.window);
+        Ok(target)
     }
 
-    /// The models that answer when the first fails, and a notice about each that cannot be used:
-    /// the first may well answer.
+    /// Returns the fallback models, with a notice for each that cannot be used. That is not an
+    /// error, because the main model may well answer.
     #[must_use]
     pub fn fallback(&self) -> (Vec<ModelTarget>, Vec<Notice>) {
-        let (mut found, mut notices) = (Vec::new(), Vec::new());
+        let mut targets = Vec::new();
+        let mut notices = Vec::new();
         for name in self.config.settings.fallback.iter().flatten() {
             match self.find(name) {
-                Ok(candidate) => found.push(candidate),
+                Ok(target) => targets.push(target),
                 Err(error) => {
                     notices.push(Notice::Fallback { model: name.clone(), why: error.full_text() })
                 }
             }
         }
-        (found, notices)
+        (targets, notices)
     }
 
-    /// The model that writes summaries.
+    /// Returns the model that writes summaries, if one is configured.
     ///
     /// # Errors
     /// When it cannot be used.
@@ -81,21 +83,25 @@ impl Models<'_> {
         found.map_err(|error| ConfigError::Summariser(Box::new(error)))
     }
 
-    /// A model by its name, with what the settings say about it.
+    /// Returns a model by its name, with its settings applied.
     ///
     /// # Errors
-    /// When its key or its address cannot be used.
+    /// When its key or its address is missing or invalid.
     pub fn find(&self, name: &str) -> Result<ModelTarget, ConfigError> {
         let settings = &self.config.settings;
         let own = settings.models.get(name).cloned().unwrap_or_default();
         if own.base_url.is_none() && settings.model.as_deref() == Some(name) {
-            let (base_url, is_untrusted) = (settings.base_url.clone(), settings.is_untrusted);
-            return self.candidate(name, &ModelSettings { base_url, is_untrusted, ..own });
+            let own = ModelSettings {
+                base_url: settings.base_url.clone(),
+                is_untrusted: settings.is_untrusted,
+                ..own
+            };
+            return self.target(name, &own);
         }
-        self.candidate(name, &own)
+        self.target(name, &own)
     }
 
-    /// A model that is named, with what the settings say about it.
+    /// Returns a model by its name, with its settings and the caller's overrides applied.
     fn named(
         &self,
         name: &str,
@@ -110,30 +116,30 @@ impl Models<'_> {
             (None, None) => own.is_untrusted,
         };
         let own = ModelSettings {
-            // A key file that the caller names is meant for just this address.
+            // A key file that the caller passes is meant for this address.
             is_untrusted: is_untrusted && overrides.key_file.is_none(),
             base_url: base.or(own.base_url),
             wire: overrides.wire.or(own.wire),
             key_file: overrides.key_file.clone().or(own.key_file),
             ..own
         };
-        self.candidate(name, &own)
+        self.target(name, &own)
     }
 
-    /// A model that a server offers, with the window that it reports.
+    /// Returns a model that a server offers, with the window that the server reports.
     fn local(
         &self,
         found: local::Found,
         overrides: &ModelOverrides,
     ) -> Result<ModelTarget, ConfigError> {
-        let mut candidate = self.named(&found.model, Some(found.base), overrides)?;
+        let mut target = self.named(&found.model, Some(found.base), overrides)?;
         // A quarter of the window is kept for the answer.
-        candidate.window = candidate.window.or(Some(found.window * 3 / 4));
-        Ok(candidate)
+        target.window = target.window.or(Some(found.window * 3 / 4));
+        Ok(target)
     }
 
-    /// What is there without any set-up.
-    async fn without_setup(&self, overrides: &ModelOverrides) -> Result<ModelTarget, ConfigError> {
+    /// Chooses a model when none is configured.
+    async fn unconfigured(&self, overrides: &ModelOverrides) -> Result<ModelTarget, ConfigError> {
         for (name, _, model) in PROVIDERS {
             if self.config.environment.variable(name).is_some() {
                 return self.named(model, None, overrides);
@@ -145,7 +151,7 @@ impl Models<'_> {
         }
     }
 
-    fn candidate(&self, name: &str, own: &ModelSettings) -> Result<ModelTarget, ConfigError> {
+    fn target(&self, name: &str, own: &ModelSettings) -> Result<ModelTarget, ConfigError> {
         if name == OFFLINE {
             return Ok(offline());
         }
@@ -165,14 +171,16 @@ impl Models<'_> {
     }
 }
 
-/// The offline model, which says how to connect another one.
+/// Returns the offline model, whose answer explains how to connect a real one.
 fn offline() -> ModelTarget {
     Offline::candidate(
-        "Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, start a local server, or configure a model and its address.",
+        "Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, start a local server, \
+         or configure a model and its address.",
     )
 }
 
-/// The key of a model. A provider's key is not sent to another address unless the user says so.
+/// Returns a model's key. A provider's key is not sent to another address unless the user
+/// configures that.
 fn key(
     name: &str,
     wire: Wire,

@@ -1,10 +1,10 @@
-//! What a user should know about settings that do not take effect as written.
-//! [`Display`](std::fmt::Display) is English; a program that speaks another language matches on the
-//! kind.
+//! [`Notice`]: settings that do not take effect as written, and other facts the user should know.
+//! [`Display`](std::fmt::Display) writes English; a program in another language matches on the
+//! variant.
 
 use std::fmt;
 
-/// Something a user should know.
+/// A notice for the user about the settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Notice {
@@ -14,12 +14,12 @@ pub enum Notice {
         key: String,
         /// The file that sets it.
         file: &'static str,
-        /// What it asks for.
+        /// The value in the file.
         wanted: String,
-        /// What holds.
+        /// The value in force.
         allowed: String,
     },
-    /// A model of the project's file is left out: only that file says where it answers.
+    /// A model that the project's file chooses is ignored, because only that file defines it.
     UntrustedModel {
         /// `fallback` or `summariser`.
         key: &'static str,
@@ -28,15 +28,15 @@ pub enum Notice {
     },
     /// The project's file may send the conversation to an address.
     ProjectAddress(String),
-    /// The `.env` file is there and cannot be read.
+    /// The `.env` file exists and cannot be read.
     EnvFile(String),
     /// A key comes from the `.env` file.
     KeyFromEnvFile(&'static str),
-    /// A variable belongs to another policy than the one in use.
+    /// A variable applies to a policy that is not in use.
     UnusedVariable {
         /// The variable.
         variable: &'static str,
-        /// The policies it belongs to.
+        /// The policies it applies to.
         preset: String,
         /// The policy in use.
         policy: String,
@@ -45,14 +45,14 @@ pub enum Notice {
     Fallback {
         /// The model.
         model: String,
-        /// Why not.
+        /// Why it cannot be used.
         why: String,
     },
-    /// The kernel cannot confine commands here.
+    /// The kernel cannot confine commands; the reason.
     Unconfined(String),
-    /// A role of the project has the name of another role.
+    /// A role of the project is ignored, because another role has its name.
     RoleTaken(String),
-    /// Something about a skill, a role, a tool or a server, as the agent says it.
+    /// A message of the agent about a skill, a role, a tool or a server.
     Other(String),
 }
 
@@ -62,33 +62,36 @@ impl fmt::Display for Notice {
             Self::Narrowed { key, file, wanted, allowed } => {
                 write!(
                     f,
-                    "{key} of {file} is {wanted}; {allowed} holds, and only your own config can allow more"
+                    "{file} sets {key} = {wanted}, but the limit is {allowed}; \
+                     raise it in your user config"
                 )
             }
             Self::UntrustedModel { key, model } => {
                 write!(
                     f,
-                    "the {key} {model:?} of waterline.toml is left out: only that file says where it answers"
+                    "ignoring the {key} {model:?} of waterline.toml; \
+                     to use it, add [models.{model:?}] to your user config"
                 )
             }
             Self::ProjectAddress(address) => {
-                write!(f, "waterline.toml of this folder may send the conversation to {address}")
+                write!(f, "waterline.toml in this directory may send the conversation to {address}")
             }
-            Self::KeyFromEnvFile(name) => write!(f, "{name} comes from .env"),
+            Self::KeyFromEnvFile(name) => write!(f, "using {name} from .env"),
             Self::UnusedVariable { variable, preset, policy } => {
-                write!(f, "{variable} is for the policy {preset}; with {policy} it has no effect")
-            }
-            Self::Fallback { model, why } => {
-                write!(f, "the fallback {model:?} of the config is left out: {why}")
-            }
-            Self::Unconfined(why) => {
                 write!(
                     f,
-                    "the kernel cannot confine commands here ({why}); you are asked before each"
+                    "{variable} has no effect: it applies to the policy {preset}, \
+                     and the policy in use is {policy}"
                 )
             }
+            Self::Fallback { model, why } => {
+                write!(f, "ignoring the fallback {model:?}: {why}")
+            }
+            Self::Unconfined(why) => {
+                write!(f, "commands cannot be sandboxed here ({why}); each one needs your approval")
+            }
             Self::RoleTaken(name) => {
-                write!(f, "the role {name} of the project is left out: there is one of that name")
+                write!(f, "ignoring the project's role {name}: another role has that name")
             }
             Self::EnvFile(text) | Self::Other(text) => f.write_str(text),
         }

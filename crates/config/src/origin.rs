@@ -1,4 +1,4 @@
-//! Where each value comes from, for programs that show settings.
+//! The origin of each value, for programs that show settings.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,10 +12,10 @@ use crate::error::ConfigError;
 use crate::notice::Notice;
 use crate::seed::{self, ALIASES, SEEDS, Seed};
 
-/// The origin of a value that nothing sets.
+/// The origin of a default value.
 pub const BUILT_IN: &str = "built in";
 
-/// Variables of this program, and the keys that they set.
+/// Environment variables of this program, and the keys they set.
 const VARIABLES: [(&str, &str); 4] = [
     ("WATERLINE_MODEL", "model"),
     ("WATERLINE_BASE_URL", "base_url"),
@@ -33,19 +33,19 @@ fn variables() -> impl Iterator<Item = (&'static str, String)> {
     own.chain(seeds).chain(aliases)
 }
 
-/// A value, and where it comes from.
+/// A value and its origin.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Value {
-    /// Its key.
+    /// The key, such as `agent.steps`.
     pub key: String,
-    /// The value; of a secret only that it is set.
+    /// The value; `(set)` for a secret.
     pub value: String,
-    /// Where it comes from.
+    /// A file, a variable, or [`BUILT_IN`].
     pub origin: String,
 }
 
 impl Value {
-    /// A value of a key, and where it comes from.
+    /// Creates a value with its key and its origin.
     pub fn new(
         key: impl Into<String>,
         value: impl Into<String>,
@@ -55,12 +55,12 @@ impl Value {
     }
 }
 
-/// Values that are set, and their origins. Filled while settings are merged, so it says what holds.
+/// The values in force and their origins, by key. Filled while settings are merged.
 #[derive(Clone, Debug)]
 pub(crate) struct Origins(BTreeMap<String, (String, String)>);
 
 impl Origins {
-    /// The built-in values that are values and not rules.
+    /// Returns the defaults that are plain values. Others, such as the model, depend on a rule.
     pub(crate) fn built_in() -> Self {
         let values = [
             ("policy", "\"auto\"".to_owned()),
@@ -80,7 +80,7 @@ impl Origins {
         )
     }
 
-    /// Puts the values of a file on top, except those that were lowered to what holds already.
+    /// Adds the values of a file, except those that were lowered to the limit in force.
     pub(crate) fn add_file(
         &mut self,
         text: &str,
@@ -99,7 +99,7 @@ impl Origins {
         Ok(())
     }
 
-    /// Puts the values of variables on top, except those that were lowered to what holds already.
+    /// Adds the values of variables, except those that were lowered to the limit in force.
     pub(crate) fn add_variables(&mut self, environment: &Environment, notices: &[Notice]) {
         for (name, key) in variables() {
             let found = environment.find(name).filter(|(_, origin)| {
@@ -121,13 +121,13 @@ impl Origins {
         }
     }
 
-    /// All values, by key.
+    /// Returns all values, sorted by key.
     pub(crate) fn values(&self) -> Vec<Value> {
         self.0.iter().map(|(key, (value, origin))| Value::new(key, value, origin)).collect()
     }
 }
 
-/// Whether a source set a limit that is higher than the user allows.
+/// Returns whether a value was above the user's limit.
 fn is_lowered(key: &str, notices: &[Notice]) -> bool {
     notices
         .iter()
@@ -141,7 +141,7 @@ fn variable_origin(name: &str, origin: VariableOrigin) -> String {
     }
 }
 
-/// A value of a file, without possible secrets.
+/// Formats a value of a file, without possible secrets.
 fn shown(key: &str, value: &toml::Value) -> String {
     // Arguments and variables of a server may be secrets.
     let is_secret = key.starts_with("mcp.") && (key.contains(".env.") || key.ends_with(".args"));
@@ -152,7 +152,7 @@ fn shown(key: &str, value: &toml::Value) -> String {
     }
 }
 
-/// An address may hold a name and a password, and a token in its query.
+/// Returns whether a key holds a URL, which may contain a password or a token.
 fn is_address(key: &str) -> bool {
     key.ends_with("url")
 }

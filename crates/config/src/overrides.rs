@@ -1,4 +1,5 @@
-//! What a caller sets above files and environment: the flags of a command, the fields of a request.
+//! [`Overrides`]: values that a caller sets over files and environment, such as the flags of a
+//! command or the fields of a request.
 
 use std::path::PathBuf;
 
@@ -8,50 +9,50 @@ use waterline_sandbox::workspace::Grant;
 
 use crate::environment::Environment;
 
-/// What a caller sets above files and environment.
+/// Values that take precedence over files and environment.
 #[derive(Clone, Debug, Default)]
 pub struct Overrides {
-    /// Which model answers, and where.
+    /// The model and its address.
     pub model: ModelOverrides,
-    /// The policy: a preset or a file.
+    /// The policy: the name of a preset, or a file.
     pub policy: Option<String>,
-    /// Keys of the policy.
+    /// Keys of the policy and their values.
     pub sets: Vec<(String, String)>,
-    /// The most tokens of an answer.
+    /// Maximum number of tokens in an answer.
     pub max_tokens: Option<usize>,
-    /// The directory of the day's memory files.
+    /// The directory of the daily memory files.
     pub memory: Option<PathBuf>,
-    /// The role.
+    /// The agent's role.
     pub role: Option<String>,
-    /// Directories that files may be reached in, besides the workspace.
+    /// Directories whose files the agent may access in addition to the workspace.
     pub allow_dirs: Vec<Grant>,
-    /// When a person is asked before a call.
+    /// Which calls need approval.
     pub approval: Option<Mode>,
     /// Lets commands use the network.
     pub allow_network: bool,
-    /// Model calls in one turn.
+    /// Maximum number of model calls in one turn.
     pub steps: Option<usize>,
 }
 
-/// Which model a caller asks for, and where it answers.
+/// The model that a caller asks for, and its address.
 #[derive(Clone, Debug, Default)]
 pub struct ModelOverrides {
-    /// Its name.
+    /// The model's name.
     pub model: Option<String>,
-    /// The address of its server.
+    /// The base URL of its server.
     pub base_url: Option<String>,
-    /// The wire it speaks.
+    /// The wire format that the server uses.
     pub wire: Option<Wire>,
-    /// The file that holds its key.
+    /// The file that holds the API key.
     pub key_file: Option<PathBuf>,
-    /// Tokens a prompt may take.
+    /// Maximum number of tokens in a prompt.
     pub window: Option<usize>,
 }
 
 impl ModelOverrides {
-    /// These overrides, with the process's `WATERLINE_MODEL` and `WATERLINE_BASE_URL` where nothing
-    /// is set: they count as overrides do. A model that the `.env` file names does not, because the
-    /// address of the user's config must remain in force for it.
+    /// Fills unset values from the process's `WATERLINE_MODEL` and `WATERLINE_BASE_URL`. A model
+    /// from the `.env` file is not an override: the address in the user's config stays in force for
+    /// it.
     #[must_use]
     pub fn or_variables(&self, environment: &Environment) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! Policies by name or file.
+//! Loads policies by name or from a file.
 
 use std::path::Path;
 
@@ -8,8 +8,8 @@ use waterline_sandbox::small_file;
 use crate::error::ConfigError;
 use crate::seed::{self, SeedValues};
 
-/// Loads the preset of that name or the policy in that file, with some keys set differently. Seed
-/// values set keys of their presets; `settings` win over them.
+/// Loads a preset by its name, or a policy from a file, and applies `settings` to it. Seed values
+/// set keys of their presets; `settings` win over them.
 ///
 /// # Errors
 /// When there is no such policy, or a key or a value does not fit it.

@@ -1,6 +1,5 @@
-//! What files may set, and how two of them are merged: each key by itself, the later file wins. A
-//! project's file comes with a directory, perhaps from someone else: it may not widen what the user
-//! allows.
+//! The settings of a config file, and how two files are merged: key by key, the later file wins. A
+//! project's file may come from someone else, so it may not widen what the user allows.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,43 +16,43 @@ use crate::notice::Notice;
 use crate::seed::{self, SeedValues};
 use crate::tokenizer::Tokenizer;
 
-/// The project's file, in the working directory.
+/// The name of the project's config file, in the working directory.
 pub(crate) const PROJECT: &str = "waterline.toml";
 
-/// What files and variables set.
+/// The settings of config files and environment variables.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// The model that answers.
+    /// The main model.
     pub model: Option<String>,
-    /// The address of its server.
+    /// The base URL of the main model's server.
     pub base_url: Option<String>,
-    /// Models that answer when it fails, in this order.
+    /// Models to try, in this order, when the main model fails.
     pub fallback: Option<Vec<String>>,
     /// The model that writes summaries.
     pub summariser: Option<String>,
-    /// The policy.
+    /// The policy: the name of a preset, or a file.
     pub policy: Option<String>,
-    /// The directory of the day's memory files.
+    /// The directory of the daily memory files.
     pub memory: Option<PathBuf>,
     /// How tokens are counted, for models that have no setting of their own.
     pub tokenizer: Option<Tokenizer>,
     /// The language: `en` or `zh`.
     pub lang: Option<Lang>,
-    /// Settings of single models.
+    /// The `[models.NAME]` sections.
     #[serde(default)]
     pub models: BTreeMap<String, ModelSettings>,
-    /// What the agent may do.
+    /// The `[agent]` section.
     #[serde(default)]
     pub agent: AgentSettings,
-    /// MCP servers.
+    /// The `[mcp.NAME]` sections.
     #[serde(default)]
     pub mcp: BTreeMap<String, McpSettings>,
     /// Values of settings that have the names of the agents that presets reproduce.
     #[serde(skip)]
     pub seeds: SeedValues,
-    /// Whether `base_url` comes from the project's file: no key is sent there unless the user says
-    /// so.
+    /// Whether `base_url` comes from the project's file. No key is sent to such an address unless
+    /// the user passes one for it.
     #[serde(skip)]
     pub is_untrusted: bool,
 }
@@ -62,50 +61,50 @@ pub struct Settings {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ModelSettings {
-    /// The address of its server.
+    /// The base URL of the model's server.
     pub base_url: Option<String>,
-    /// The wire it speaks.
+    /// The wire format that the server uses.
     #[serde(default, deserialize_with = "wire")]
     pub wire: Option<Wire>,
-    /// The variable that holds its key.
+    /// The environment variable that holds the API key.
     pub key_env: Option<String>,
-    /// The file that holds its key.
+    /// The file that holds the API key.
     pub key_file: Option<PathBuf>,
-    /// Tokens a prompt may take.
+    /// Maximum number of tokens in a prompt.
     pub window: Option<usize>,
-    /// Tokens kept free for the answer.
+    /// Tokens reserved for the answer.
     pub output: Option<usize>,
-    /// Characters per token, where tokens are estimated.
+    /// Characters per token, if tokens are estimated.
     pub chars_per_token: Option<f64>,
-    /// Whether it accepts images.
+    /// Whether the model accepts images.
     pub images: Option<bool>,
-    /// Tokens that one image takes.
+    /// Tokens per image.
     pub image_tokens: Option<usize>,
-    /// Price of a prompt token read from the cache, as a share of a fresh one.
+    /// Price of a prompt token read from the cache, relative to an uncached one.
     pub cache_read: Option<f64>,
-    /// Price of a prompt token written to the cache, as a share of a fresh one.
+    /// Price of a prompt token written to the cache, relative to an uncached one.
     pub cache_write: Option<f64>,
     /// Prompts shorter than this are not cached.
     pub cache_minimum: Option<usize>,
     /// Seconds for which a cached prompt is kept.
     pub cache_life: Option<u64>,
-    /// How its tokens are counted: `o200k`, `cl100k`, `estimate` or `tiktoken`.
+    /// How tokens are counted: `o200k`, `cl100k`, `estimate` or `tiktoken`.
     pub tokenizer: Option<Tokenizer>,
-    /// The price of a million fresh prompt tokens.
+    /// The price of a million uncached prompt tokens.
     pub price: Option<f64>,
-    /// Its policy.
+    /// The policy for this model.
     pub policy: Option<String>,
-    /// Keys of the policy that are set differently for it: `"fold.high" = 90000`.
+    /// Keys of the policy to change for this model: `"fold.high" = 90000`.
     #[serde(default)]
     pub set: BTreeMap<String, toml::Value>,
-    /// Whether its address comes from the project's file: no key is sent there unless the user says
-    /// so.
+    /// Whether `base_url` comes from the project's file. No key is sent to such an address unless
+    /// the user passes one for it.
     #[serde(skip)]
     pub is_untrusted: bool,
 }
 
 impl ModelSettings {
-    /// These settings, overridden by newer ones.
+    /// Returns these settings overridden by newer ones.
     fn merge(mut self, newer: Self) -> Self {
         self.set.extend(newer.set);
         Self {
@@ -134,7 +133,8 @@ impl ModelSettings {
         }
     }
 
-    /// What the settings say about the model itself, as an entry of the catalogue.
+    /// Returns the model's own properties as a catalogue entry. The window is not among them: here
+    /// it limits the prompt, in the catalogue it includes the answer.
     pub(crate) fn entry(&self, name: &str) -> ModelEntry {
         let mut entry = ModelEntry::new(name);
         entry.tokenizer = self.tokenizer.map(|tokenizer| tokenizer.method(name));
@@ -149,14 +149,10 @@ impl ModelSettings {
         entry
     }
 
-    /// Refuses values that no model can have.
+    /// Rejects values that no model can have.
     fn check(&self, name: &str) -> Result<(), ConfigError> {
         if self.window == Some(0) {
-            return Err(ConfigError::range(
-                format!("models.{name}.window"),
-                0,
-                "a number of tokens from 1 on",
-            ));
+            return Err(ConfigError::range(format!("models.{name}.window"), 0, "at least 1"));
         }
         let numbers = [
             ("price", self.price),
@@ -164,13 +160,13 @@ impl ModelSettings {
             ("cache_read", self.cache_read),
             ("cache_write", self.cache_write),
         ];
-        let is_wrong = |number: &f64| !number.is_finite() || *number < 0.0;
+        let is_invalid = |number: &f64| !number.is_finite() || *number < 0.0;
         for (key, number) in numbers {
-            if let Some(wrong) = number.filter(is_wrong) {
+            if let Some(invalid) = number.filter(is_invalid) {
                 return Err(ConfigError::range(
                     format!("models.{name}.{key}"),
-                    wrong,
-                    "a number from 0 on",
+                    invalid,
+                    "at least 0",
                 ));
             }
         }
@@ -184,10 +180,10 @@ fn wire<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Wire
 }
 
 impl Settings {
-    /// Reads the text of a file; an unknown key or a value out of range is refused.
+    /// Parses a config file. Unknown keys and values out of range are errors.
     ///
     /// # Errors
-    /// When it is not TOML, or a key or a value is not allowed.
+    /// When the text is not TOML, or a key or a value is not allowed.
     pub(crate) fn parse(text: &str) -> Result<Self, ConfigError> {
         let mut table: toml::Table = toml::from_str(text)?;
         let whole = table.clone();
@@ -203,8 +199,8 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Makes the paths that a file names absolute: a relative one begins in the file's directory,
-    /// `~/` is the home.
+    /// Makes the paths in a file absolute: relative ones start in the file's directory, and `~/` is
+    /// the home directory.
     pub(crate) fn resolve_paths(
         mut self,
         file: &Path,
@@ -225,10 +221,10 @@ impl Settings {
         Ok(self)
     }
 
-    /// Refuses what a project's file may not set, and marks its addresses: it may name addresses
-    /// but no keys, and no key is sent to these addresses unless the user says so.
+    /// Rejects keys that a project's file may not set, and marks its addresses as untrusted: it may
+    /// set addresses but no API keys.
     pub(crate) fn into_project(mut self) -> Result<Self, ConfigError> {
-        let refused = |key: String, why| Err(ConfigError::Project { file: PROJECT, key, why });
+        let rejected = |key: String, why| Err(ConfigError::Project { file: PROJECT, key, why });
         for (name, model) in &mut self.models {
             let key = match (&model.key_env, &model.key_file) {
                 (Some(_), _) => Some("key_env"),
@@ -236,50 +232,50 @@ impl Settings {
                 (None, None) => None,
             };
             if let Some(key) = key {
-                return refused(format!("models.{name}.{key}"), "names a key");
+                return rejected(format!("models.{name}.{key}"), "names an API key");
             }
             model.is_untrusted = model.base_url.is_some();
         }
         self.is_untrusted = self.base_url.is_some();
         if self.memory.is_some() {
-            return refused("memory".to_owned(), "says where files are written");
+            return rejected("memory".to_owned(), "decides where files are written");
         }
         if let Some(key) = self.agent.widening_key() {
-            return refused(format!("agent.{key}"), "says what the agent may do");
+            return rejected(format!("agent.{key}"), "decides what the agent may do");
         }
         if let Some(name) = self.mcp.keys().next() {
-            return refused(format!("mcp.{name}"), "starts or calls a server");
+            return rejected(format!("mcp.{name}"), "starts or contacts a server");
         }
         Ok(self)
     }
 
-    /// Removes models from a project's `fallback` and `summariser` that only its own file says how
-    /// to reach: the user did not choose them. A server on this machine is the user's own. Returns
-    /// what was left out.
-    pub(crate) fn leave_out_untrusted(&mut self, user: &Self) -> Vec<Notice> {
+    /// Removes models from a project's `fallback` and `summariser` whose address only the project's
+    /// file sets: the user did not choose them. Servers on this machine are trusted. Returns a
+    /// notice for each removed model.
+    pub(crate) fn remove_untrusted_models(&mut self, user: &Self) -> Vec<Notice> {
         let models = &self.models;
         let is_untrusted = |name: &str| {
             let address = models.get(name).and_then(|model| model.base_url.as_deref());
             address.is_some_and(|address| !is_local(address)) && !user.models.contains_key(name)
         };
         let mut notices = Vec::new();
-        let mut keeps = |key: &'static str, name: &str| {
-            let keeps = !is_untrusted(name);
-            if !keeps {
+        let mut keep = |key: &'static str, name: &str| {
+            let is_trusted = !is_untrusted(name);
+            if !is_trusted {
                 notices.push(Notice::UntrustedModel { key, model: name.to_owned() });
             }
-            keeps
+            is_trusted
         };
         if let Some(names) = &mut self.fallback {
-            names.retain(|name| keeps("fallback", name));
+            names.retain(|name| keep("fallback", name));
         }
-        self.summariser = self.summariser.take().filter(|name| keeps("summariser", name));
-        // A list of which nothing is left does not replace the user's.
+        self.summariser = self.summariser.take().filter(|name| keep("summariser", name));
+        // An empty list must not replace the user's list.
         self.fallback = self.fallback.take().filter(|names| !names.is_empty());
         notices
     }
 
-    /// These settings, overridden by newer ones.
+    /// Returns these settings overridden by newer ones.
     pub(crate) fn merge(self, newer: Self) -> Self {
         let mut models = self.models;
         for (name, model) in newer.models {
@@ -317,8 +313,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_about_a_model_wins_over_the_catalogue() {
-        let text = "[models.gpt-4o]\noutput = 2000\nimages = false\n[models.mine]\ntokenizer = \"o200k\"\nimages = true";
+    fn model_settings_win_over_the_catalogue() {
+        let text = concat!(
+            "[models.gpt-4o]\noutput = 2000\nimages = false\n",
+            "[models.mine]\ntokenizer = \"o200k\"\nimages = true",
+        );
         let settings = parsed(text);
         let models = waterline::Models::builtin()
             .with(settings.models.iter().map(|(name, own)| own.entry(name)));
@@ -334,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn the_project_wins_key_by_key() {
+    fn project_file_wins_key_by_key() {
         let user = parsed("model = \"a\"\npolicy = \"chat\"\n[models.a]\nwindow = 1000");
         let project =
             parsed("model = \"b\"\n[models.a]\nprice = 3.0\n[models.b]\nwire = \"anthropic\"");
@@ -347,15 +346,15 @@ mod tests {
         );
     }
 
-    /// A directory from someone else must not get at keys.
+    /// A project from someone else must not get at the user's keys.
     #[test]
-    fn a_project_names_no_keys() {
+    fn project_file_cannot_set_keys_or_memory() {
         let project = |text: &str| parsed(text).into_project();
         for (key, value) in [("key_env", "ANTHROPIC_API_KEY"), ("key_file", "/home/me/.ssh/id")] {
             let text = format!("[models.a]\nbase_url = \"https://elsewhere\"\n{key} = \"{value}\"");
             let error = project(&text).unwrap_err().to_string();
             assert!(
-                error.contains(&format!("waterline.toml sets models.a.{key}, which names a key")),
+                error.contains(&format!("waterline.toml sets models.a.{key}, which names an API")),
                 "{error}"
             );
         }
@@ -367,13 +366,13 @@ mod tests {
         );
         let error = project("memory = \"mem\"").unwrap_err().to_string();
         assert!(
-            error.contains("waterline.toml sets memory") && error.contains("the user's config"),
+            error.contains("waterline.toml sets memory") && error.contains("user config"),
             "{error}"
         );
     }
 
     #[test]
-    fn what_a_file_names_lies_beside_it_unless_it_says_where() {
+    fn relative_paths_start_in_the_directory_of_the_file() {
         let text = "memory = \"notes\"\n[agent]\nworkspaces = \"/srv/ws\"\nread_dirs = [\"sdk\"]\n\
                     allow_dirs = [\"data:ro\"]\n[models.a]\nkey_file = \"a.key\"";
         let settings =
@@ -393,26 +392,23 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_key_is_refused_by_its_name() {
+    fn unknown_keys_are_rejected_by_name() {
         let error = Settings::parse("modle = \"a\"").unwrap_err().to_string();
         assert!(error.contains("modle"), "{error}");
         assert!(Settings::parse("[models.a]\nwire = \"telegraph\"").is_err());
     }
 
     #[test]
-    fn a_value_out_of_range_is_refused_with_its_range() {
-        for (text, words) in [
-            (
-                "[models.a]\nwindow = 0",
-                "models.a.window is 0; it must be a number of tokens from 1 on",
-            ),
-            ("[models.a]\nprice = -1.5", "models.a.price is -1.5; it must be a number from 0 on"),
+    fn values_out_of_range_are_rejected_with_the_range() {
+        for (text, message) in [
+            ("[models.a]\nwindow = 0", "models.a.window is 0; it must be at least 1"),
+            ("[models.a]\nprice = -1.5", "models.a.price is -1.5; it must be at least 0"),
             (
                 "[agent]\nsteps = 1001",
                 "agent.steps is 1001; it must be a whole number from 1 to 1000",
             ),
         ] {
-            assert_eq!(Settings::parse(text).unwrap_err().to_string(), words);
+            assert_eq!(Settings::parse(text).unwrap_err().to_string(), message);
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Addresses that come with a directory. Its `waterline.toml`, perhaps from someone else, may say
-//! where models answer, and the whole conversation is sent there: each address is shown, and the
-//! user approves it once per directory.
+//! Approval of addresses that come with a project. Its `waterline.toml`, perhaps from someone else,
+//! may set the address of a model, and the whole conversation is sent there. Each address is shown,
+//! and the user approves it once per directory.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -13,26 +13,26 @@ use crate::config::Config;
 use crate::error::ConfigError;
 use crate::notice::Notice;
 
-/// The file in the data directory that keeps what was approved.
+/// The file in the data directory that stores the approved addresses.
 const FILE: &str = "trusted.json";
 
-/// What was approved: addresses, by the directory whose file names them.
+/// The approved addresses, by project directory.
 type Approved = BTreeMap<String, BTreeSet<String>>;
 
-/// The addresses that come from the project's file.
+/// Returns the addresses that come from the project's file.
 fn addresses(config: &Config) -> BTreeSet<&str> {
     let settings = &config.settings;
-    let own = settings.base_url.as_deref().filter(|_| settings.is_untrusted);
+    let main = settings.base_url.as_deref().filter(|_| settings.is_untrusted);
     let of_models = settings
         .models
         .values()
         .filter(|model| model.is_untrusted)
         .filter_map(|model| model.base_url.as_deref());
-    own.into_iter().chain(of_models).collect()
+    main.into_iter().chain(of_models).collect()
 }
 
-/// What a user should know about the settings before anything is sent: what does not take effect,
-/// and each address that comes from the project's file.
+/// Returns the notices that the user should see before anything is sent: settings that do not take
+/// effect, and each address that comes from the project's file.
 #[must_use]
 pub fn notices(config: &Config) -> Vec<Notice> {
     let named =
@@ -40,26 +40,26 @@ pub fn notices(config: &Config) -> Vec<Notice> {
     config.notices.iter().cloned().chain(named).collect()
 }
 
-/// The addresses that come from the project's file and that the user has not approved for this
-/// directory. An address on this machine needs no approval.
+/// Returns the addresses of the project's file that the user has not approved for this directory.
+/// An address on this machine needs no approval.
 ///
 /// # Errors
 /// When the working directory cannot be resolved.
 pub fn unapproved(config: &Config) -> Result<Vec<&str>, ConfigError> {
-    let foreign: Vec<&str> =
+    let remote: Vec<&str> =
         addresses(config).into_iter().filter(|address| !is_local(address)).collect();
-    if foreign.is_empty() {
-        return Ok(foreign);
+    if remote.is_empty() {
+        return Ok(remote);
     }
     let directory = std::fs::canonicalize(config.environment.directory())?;
     let all = file(config).as_deref().map(approved).unwrap_or_default();
-    // A directory whose name is not UTF-8 is asked about each time: it could be taken for another.
+    // Nothing is stored for a directory whose name is not UTF-8: it could be mistaken for another.
     let known =
         directory.to_str().and_then(|directory| all.get(directory)).cloned().unwrap_or_default();
-    Ok(foreign.into_iter().filter(|address| !known.contains(*address)).collect())
+    Ok(remote.into_iter().filter(|address| !known.contains(*address)).collect())
 }
 
-/// Remembers addresses as approved for this directory, as far as there is a place for that.
+/// Stores addresses as approved for this directory. Does nothing if there is no data directory.
 ///
 /// # Errors
 /// When the file of approved addresses cannot be written.
@@ -73,12 +73,12 @@ pub fn approve(config: &Config, addresses: &[&str]) -> Result<(), ConfigError> {
     write(&file, &all).map_err(|source| ConfigError::Approvals { path: file, source })
 }
 
-/// The file of what was approved; without a data directory there is none.
+/// Returns the path of the file of approved addresses, if there is a data directory.
 fn file(config: &Config) -> Option<PathBuf> {
     config.environment.data_directory().ok().map(|directory| directory.join(FILE))
 }
 
-/// What was approved. A file that cannot be read approves nothing.
+/// Reads the approved addresses. A file that cannot be read approves nothing.
 fn approved(file: &Path) -> Approved {
     small_file::read(file)
         .ok()
@@ -86,7 +86,7 @@ fn approved(file: &Path) -> Approved {
         .unwrap_or_default()
 }
 
-/// Writes what was approved, completely or not at all, for its owner only.
+/// Writes the approved addresses atomically, readable only by the owner.
 fn write(file: &Path, approved: &Approved) -> std::io::Result<()> {
     let directory = file.parent().unwrap_or(Path::new("."));
     make_private(directory)?;
@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_server_of_this_machine_is_the_users_own() {
+    fn only_loopback_addresses_are_local() {
         for local in [
             "http://127.0.0.1:8080",
             "http://127.9.9.9",
@@ -140,10 +140,10 @@ mod tests {
     }
 
     #[test]
-    fn what_was_agreed_to_is_remembered_for_its_owner_only() {
+    fn approvals_are_stored_for_the_owner_only() {
         use std::os::unix::fs::PermissionsExt;
-        let place = tempfile::tempdir().unwrap();
-        let file = place.path().join("data").join(FILE);
+        let temp = tempfile::tempdir().unwrap();
+        let file = temp.path().join("data").join(FILE);
         assert!(approved(&file).is_empty());
         let all = Approved::from([(
             "/srv/tide".to_owned(),

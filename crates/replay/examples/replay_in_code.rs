@@ -1,5 +1,5 @@
-//! A recorded conversation through two policies: how much each would have remembered, and what it
-//! would have cost.
+//! Replays a recorded conversation under two policies, to see how much each would have remembered
+//! and what it would have cost.
 //!
 //! `cargo run -p waterline-replay --example replay_in_code [SESSION_FILE]`
 #![expect(clippy::print_stdout, reason = "an example prints what it shows")]
@@ -14,7 +14,7 @@ use waterline_replay::run::{ReplayConfig, replay};
 use waterline_transcript::{Source, Transcript, read};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let setup = ReplayConfig {
+    let config = ReplayConfig {
         policies: vec![Policy::preset("tail")?, Policy::preset("auto")?],
         windows: vec![1_000],
         prices: Prices::named("cached").ok_or("no such price list")?,
@@ -25,21 +25,22 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     for transcript in transcripts()? {
         println!("{}", transcript.id);
-        for outcome in replay(transcript, &setup, |_context| {}) {
+        for outcome in replay(transcript, &config, |_context| {}) {
             println!(
-                "  {:<5} retained {:>5.1}% of the values that calls needed, at {:.2} of the cost of sending everything",
+                "  {:<5} retained {:>5.1}% of the values that calls needed, \
+                 at {:.2} times the cost of sending everything",
                 outcome.policy,
-                outcome.tally.retained() * 100.0,
-                outcome.tally.cost(),
+                outcome.counters.retained() * 100.0,
+                outcome.counters.cost(),
             );
         }
     }
     Ok(())
 }
 
-/// The conversations of a file in any known format; without one, a conversation made here.
+/// Reads the conversations of a file in any supported format; without one, returns an example.
 fn transcripts() -> Result<Vec<Transcript>, Box<dyn std::error::Error>> {
-    let Some(file) = std::env::args_os().nth(1) else { return Ok(vec![an_order()]) };
+    let Some(file) = std::env::args_os().nth(1) else { return Ok(vec![example()]) };
     let mut found = Vec::new();
     read(&Source::File(file.into()), |transcript| {
         found.push(transcript);
@@ -48,9 +49,9 @@ fn transcripts() -> Result<Vec<Transcript>, Box<dyn std::error::Error>> {
     Ok(found)
 }
 
-/// An order id in the first result, much output about nothing, and at the end a call that needs the
-/// id.
-fn an_order() -> Transcript {
+/// An order id in the first result, then much irrelevant output, and at the end a call that needs
+/// the id.
+fn example() -> Transcript {
     let mut transcript = Transcript::new("an order".to_owned(), Wire::OPENAI_CHAT);
     transcript.push(Message::user("Please ship my order."));
     transcript.push(Message::assistant_with_calls(

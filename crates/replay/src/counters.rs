@@ -1,42 +1,42 @@
-//! The figures of one policy under one window, over any number of conversations.
+//! [`Counters`]: the figures of one policy under one window, over any number of conversations.
 
 use crate::price::{Bill, share, tokens};
 
-/// Sums, so that tallies of many conversations can be added.
+/// Sums over conversations. They can be added to each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Counters {
-    /// Conversations.
+    /// Number of conversations.
     pub conversations: usize,
-    /// Tool calls that have values in their arguments.
+    /// Number of tool calls with values in their arguments.
     pub calls: usize,
-    /// Of these, calls of which no value that had been seen was missing.
+    /// Number of those calls whose context had every value that was seen before.
     pub intact: usize,
-    /// Values in arguments that had been seen before.
+    /// Number of values in arguments that were seen before.
     pub values: usize,
-    /// Of these, values that stood in the context.
+    /// Number of those values that were still in the context.
     pub retained: usize,
-    /// Model calls, each with a context of its own.
+    /// Number of model calls, each with its context.
     pub contexts: usize,
     /// Tokens of all contexts, without system prompt and tool definitions.
     pub tokens: usize,
     /// Tokens of the largest context.
     pub tokens_max: usize,
-    /// Tokens of messages that were sent as they are.
+    /// Tokens of messages that were sent verbatim.
     pub verbatim: usize,
-    /// Folds.
+    /// Number of folds.
     pub folds: usize,
-    /// What the prompts cost.
+    /// The cost of the prompts.
     pub bill: Bill,
-    /// What they would have cost if nothing had ever been folded.
+    /// The cost of the prompts if nothing had been folded.
     pub append_only: Bill,
-    /// Contexts that break a rule.
+    /// Number of contexts that break a rule of the wire.
     pub invalid: usize,
-    /// Contexts that are larger than the window.
+    /// Number of contexts larger than the window.
     pub over: usize,
 }
 
 impl Counters {
-    /// Adds another one.
+    /// Adds other counters to these.
     pub fn add(&mut self, other: &Self) {
         self.conversations += other.conversations;
         self.calls += other.calls;
@@ -54,31 +54,31 @@ impl Counters {
         self.over += other.over;
     }
 
-    /// The share of the values that stood in the context; of none, all.
+    /// Returns the share of needed values that were still in the context; 1 if none was needed.
     #[must_use]
     pub fn retained(&self) -> f64 {
         if self.values == 0 { 1.0 } else { share(self.retained, self.values) }
     }
 
-    /// The share of the calls that had all they needed.
+    /// Returns the share of calls whose context had every needed value; 1 if there were no calls.
     #[must_use]
     pub fn calls_intact(&self) -> f64 {
         if self.calls == 0 { 1.0 } else { share(self.intact, self.calls) }
     }
 
-    /// The tokens of a context, on average.
+    /// Returns the mean number of tokens in a context.
     #[must_use]
     pub fn tokens_mean(&self) -> f64 {
         if self.contexts == 0 { 0.0 } else { tokens(self.tokens) / tokens(self.contexts) }
     }
 
-    /// The cost against never folding.
+    /// Returns the cost relative to never folding.
     #[must_use]
     pub fn cost(&self) -> f64 {
         if self.append_only.cost > 0.0 { self.bill.cost / self.append_only.cost } else { 0.0 }
     }
 
-    /// The share of the context that was sent as it is.
+    /// Returns the share of the tokens that were sent verbatim.
     #[must_use]
     pub fn verbatim_share(&self) -> f64 {
         share(self.verbatim, self.tokens)

@@ -1,10 +1,10 @@
-//! Recorded conversations through policies: what each costs, and what it would have forgotten. No
-//! model takes part.
+//! Replays recorded conversations under policies, to measure what each policy costs and what it
+//! would have forgotten. No model is called.
 //!
-//! The way of a transcript: [`need`] finds the values that its calls needed and where they had been
-//! seen; [`run`] walks it call by call and plans each one under every policy and window; [`tally`]
-//! sums up; [`price`] knows what cached and fresh tokens cost. This crate reads no files and prints
-//! nothing.
+//! [`need`] finds the values that the calls of a transcript needed and the messages that showed
+//! them. [`run`] goes through the transcript call by call and plans each call under every policy
+//! and window. [`counters`] sums up the results, and [`price`] knows the prices of cached and
+//! uncached tokens. This crate reads no files and prints nothing.
 
 pub mod counters;
 pub mod lost;

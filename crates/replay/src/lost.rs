@@ -1,33 +1,32 @@
-//! What a policy would have forgotten: each value that a call needed and its context no longer had.
+//! [`Lost`]: a value that a policy would have forgotten.
 
-/// One value that a call needed and its context no longer had. Messages are numbered as the file
-/// numbers them.
+/// A value that a call needed and that its context no longer had. Messages are numbered as in the
+/// file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost {
     /// The value.
     pub value: String,
-    /// The newest message that had shown it.
+    /// The newest message that showed it.
     pub seen: usize,
-    /// Who said it: `user`, `assistant`, or the tool.
+    /// The source of that message: `user`, `assistant`, or the name of a tool.
     pub by: String,
     /// The message whose call needed it.
     pub needed: usize,
     /// The tool that was called.
     pub tool: String,
-    /// The fold after which the context no longer showed it; `None` when it was cut before it was
-    /// first sent.
+    /// The fold that dropped it; `None` if it was truncated before it was ever sent.
     pub fold: Option<Fold>,
 }
 
 /// One fold of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fold {
-    /// Its number, from 1.
+    /// The number of the fold, starting at 1.
     pub number: usize,
-    /// The message whose call it came before.
+    /// The message whose call it preceded.
     pub before: usize,
-    /// Tokens before it.
+    /// Tokens before the fold.
     pub from: usize,
-    /// Tokens after it.
+    /// Tokens after the fold.
     pub to: usize,
 }

@@ -1,4 +1,5 @@
-//! What each call of a conversation needed, and which earlier messages had shown it.
+//! Finds the values that each call of a conversation needed, and the earlier messages that showed
+//! them.
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use rustc_hash::FxHashMap;
@@ -7,30 +8,30 @@ use waterline::message::Message;
 
 use crate::value;
 
-/// The needs of a whole conversation.
+/// The values needed in a conversation.
 #[derive(Debug, Default)]
 pub struct Needs {
-    /// The values, each once.
+    /// The distinct values.
     pub values: Vec<String>,
-    /// For each value the messages that show it, oldest first.
-    pub places: Vec<Vec<usize>>,
-    /// The calls that have values in their arguments, in order.
+    /// For each value, the messages that show it, oldest first.
+    pub positions: Vec<Vec<usize>>,
+    /// The calls with values in their arguments, in order.
     pub calls: Vec<CallNeeds>,
 }
 
-/// What one call needed.
+/// The values that one call needed.
 #[derive(Debug)]
 pub struct CallNeeds {
     /// The message that makes the call.
     pub message: usize,
-    /// The tool.
+    /// The name of the tool.
     pub tool: String,
-    /// The values that had been seen before it.
+    /// The values that earlier messages showed, as indexes into [`Needs::values`].
     pub seen: Vec<usize>,
 }
 
 impl Needs {
-    /// The needs of these messages.
+    /// Finds the needs of these messages.
     #[must_use]
     pub fn of(messages: &[&Message]) -> Self {
         let mut needs = Self::default();
@@ -51,50 +52,49 @@ impl Needs {
         }
         needs.values = vec![String::new(); known.len()];
         for (value, id) in known {
-            if let Some(place) = needs.values.get_mut(id) {
-                *place = value;
+            if let Some(slot) = needs.values.get_mut(id) {
+                *slot = value;
             }
         }
-        needs.places = places(&needs.values, messages);
+        needs.positions = positions(&needs.values, messages);
         for (message, tool, ids) in calls {
             let seen =
-                ids.into_iter().filter(|&id| needs.last_place(id, message).is_some()).collect();
+                ids.into_iter().filter(|&id| needs.last_position(id, message).is_some()).collect();
             needs.calls.push(CallNeeds { message, tool, seen });
         }
         needs
     }
 
-    /// The newest message before `message` that shows a value.
+    /// Returns the newest message before `message` that shows a value.
     #[must_use]
-    pub fn last_place(&self, value: usize, message: usize) -> Option<usize> {
-        self.places_before(value, message).last().copied()
+    pub fn last_position(&self, value: usize, message: usize) -> Option<usize> {
+        self.positions_before(value, message).last().copied()
     }
 
-    /// The messages before `message` that show a value.
+    /// Returns the messages before `message` that show a value.
     #[must_use]
-    pub fn places_before(&self, value: usize, message: usize) -> &[usize] {
-        let places = self.places.get(value).map_or(&[][..], Vec::as_slice);
-        places.get(..places.partition_point(|&place| place < message)).unwrap_or_default()
+    pub fn positions_before(&self, value: usize, message: usize) -> &[usize] {
+        let positions = self.positions.get(value).map_or(&[][..], Vec::as_slice);
+        positions.get(..positions.partition_point(|&at| at < message)).unwrap_or_default()
     }
 }
 
-/// Every message is searched for all values at once.
-fn places(values: &[String], messages: &[&Message]) -> Vec<Vec<usize>> {
-    let mut places = vec![Vec::new(); values.len()];
+/// Searches every message for all values at once.
+fn positions(values: &[String], messages: &[&Message]) -> Vec<Vec<usize>> {
+    let mut positions = vec![Vec::new(); values.len()];
     let searcher = AhoCorasick::builder().match_kind(MatchKind::Standard).build(values);
-    // Too many values for one automaton is the only way this fails, at far more than a conversation
-    // holds.
-    let Ok(searcher) = searcher else { return places };
+    // This fails only for far more values than a conversation has.
+    let Ok(searcher) = searcher else { return positions };
     for (at, message) in messages.iter().enumerate() {
         let text = text_of(message);
         for found in searcher.find_overlapping_iter(&text) {
-            let Some(place) = places.get_mut(found.pattern().as_usize()) else { continue };
-            if place.last() != Some(&at) {
-                place.push(at);
+            let Some(list) = positions.get_mut(found.pattern().as_usize()) else { continue };
+            if list.last() != Some(&at) {
+                list.push(at);
             }
         }
     }
-    places
+    positions
 }
 
 #[cfg(test)]
@@ -103,7 +103,7 @@ mod tests {
     use waterline::message::ToolCall;
 
     #[test]
-    fn a_value_is_seen_where_it_stands_also_inside_a_longer_word() {
+    fn value_is_found_also_inside_a_longer_word() {
         let messages = [
             Message::user("look at crates/a/src/lib.rs"),
             Message::assistant_with_calls(
@@ -125,6 +125,6 @@ mod tests {
             })
             .collect();
         assert_eq!(shown, [(1, vec!["src/lib.rs"]), (3, vec!["load_all"])]);
-        assert_eq!(needs.last_place(needs.calls[0].seen[0], 3), Some(1));
+        assert_eq!(needs.last_position(needs.calls[0].seen[0], 3), Some(1));
     }
 }

@@ -1,4 +1,4 @@
-//! What a replay is made with and what comes of it. `run` makes the one from the other.
+//! The configuration and the outcome of a replay.
 
 use waterline::policy::Policy;
 use waterline::tokens::Method;
@@ -8,55 +8,55 @@ use crate::lost::{Fold, Lost};
 use crate::price::Prices;
 use crate::training_fold::TrainingFold;
 
-/// What a replay is made with.
+/// The configuration of a replay.
 #[derive(Clone, Debug)]
 pub struct ReplayConfig {
-    /// The policies.
+    /// The policies to compare.
     pub policies: Vec<Policy>,
-    /// The tokens a context may take beside system prompt and tool definitions.
+    /// The windows to compare, in tokens, without system prompt and tool definitions.
     pub windows: Vec<usize>,
-    /// What tokens cost.
+    /// The prices of tokens.
     pub prices: Prices,
-    /// The model that is taken to be called; else the one the transcript names.
+    /// The model to assume; by default the one in the transcript.
     pub model: Option<String>,
-    /// The way of counting; else the model's.
+    /// The counting method; by default the model's.
     pub method: Option<Method>,
-    /// Whether to find out what was forgotten, and which fold dropped it.
+    /// Whether to record the values that were forgotten and the folds that dropped them.
     pub trace: bool,
-    /// Whether to note what each fold could have listed and what was needed of it, for training.
+    /// Whether to record training data for the ledger's weights.
     pub learn: bool,
 }
 
-/// What one policy did with one conversation under one window.
+/// The outcome of one policy on one conversation under one window.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The policy's name.
     pub policy: String,
     /// The window.
     pub window: usize,
-    /// The figures.
-    pub tally: Counters,
-    /// Each model call.
+    /// The sums over all calls.
+    pub counters: Counters,
+    /// The figures of each model call.
     pub calls: Vec<CallFigures>,
-    /// Each fold.
+    /// The folds.
     pub folds: Vec<Fold>,
-    /// Each value that was forgotten, where that was asked for.
+    /// The values that were forgotten, if [`ReplayConfig::trace`] is set.
     pub lost: Vec<Lost>,
-    /// What each fold could have listed, and what was needed of it.
+    /// The training data of each fold, if [`ReplayConfig::learn`] is set.
     pub training_folds: Vec<TrainingFold>,
 }
 
-/// One model call.
+/// The figures of one model call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallFigures {
-    /// The message it made, as the file numbers it.
+    /// The message it produced, numbered as in the file.
     pub message: usize,
-    /// The whole prompt.
+    /// Tokens of the whole prompt.
     pub tokens: usize,
-    /// Of it, served by the cache.
+    /// Tokens of the prompt that were read from the cache.
     pub read: usize,
-    /// Values the call needed and had.
+    /// Number of values that the call needed and its context had.
     pub retained: usize,
-    /// Values the call needed.
+    /// Number of values that the call needed.
     pub values: usize,
 }

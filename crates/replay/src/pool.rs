@@ -1,5 +1,5 @@
-//! Many conversations on all cores, with a bounded number of them in memory, and results in the
-//! order of the input.
+//! Replays many conversations on several threads, with a bounded number of them in memory and the
+//! results in the order of the input.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -12,33 +12,33 @@ use crate::run::{Context, Outcome, ReplayConfig, replay};
 /// One conversation to replay.
 #[derive(Debug)]
 pub struct Job {
-    /// Where it comes from, for the rows.
+    /// The index of the dataset it belongs to.
     pub dataset: usize,
     /// The conversation.
     pub transcript: Transcript,
 }
 
-/// A conversation that was replayed.
+/// The result of one conversation.
 #[derive(Debug)]
 pub struct Done {
-    /// Where it came from.
+    /// The index of the dataset it belongs to.
     pub dataset: usize,
-    /// Its id.
+    /// The conversation's id.
     pub id: String,
-    /// What each policy did with it, policy by policy and window by window.
+    /// The outcomes, policy by policy and window by window.
     pub outcomes: Vec<Outcome>,
 }
 
-/// Is shown every context, by several threads at once.
+/// A callback that gets every context. Several threads call it at the same time.
 pub type Watch<'a> = dyn Fn(&Context<'_>) + Sync + 'a;
 
-/// Replays what `produce` hands over, on so many threads, and gives the results to `collect` in the
-/// same order.
+/// Replays the jobs that `produce` emits on `threads` threads, and passes the results to `collect`
+/// in the same order.
 ///
 /// # Errors
-/// What `produce` fails with.
+/// The error of `produce`.
 pub fn replay_all<E: Send>(
-    setup: &ReplayConfig,
+    config: &ReplayConfig,
     threads: usize,
     watch: &Watch<'_>,
     produce: impl FnOnce(&mut dyn FnMut(Job)) -> Result<(), E> + Send,
@@ -46,14 +46,15 @@ pub fn replay_all<E: Send>(
 ) -> Result<(), E> {
     let (job_in, job_out) = sync_channel::<(usize, Job)>(threads);
     let (done_in, done_out) = sync_channel::<(usize, Done)>(threads);
-    // The workers own it: should they all die, whoever sends is told.
+    // Only the workers own the receiver: if they all panic, sending fails instead of blocking.
     let jobs = Arc::new(Mutex::new(job_out));
     std::thread::scope(|scope| {
         for _ in 0..threads {
-            let (jobs, done_in) = (Arc::clone(&jobs), done_in.clone());
+            let jobs = Arc::clone(&jobs);
+            let done_in = done_in.clone();
             scope.spawn(move || {
                 while let Some((number, job)) = next(&jobs) {
-                    if done_in.send((number, work(job, setup, watch))).is_err() {
+                    if done_in.send((number, work(job, config, watch))).is_err() {
                         return;
                     }
                 }
@@ -63,8 +64,7 @@ pub fn replay_all<E: Send>(
         let reader = scope.spawn(move || {
             let mut number = 0;
             produce(&mut |job| {
-                // Nobody takes it any more only when every worker has died; the scope passes their
-                // panic on.
+                // Sending fails only if every worker has panicked; the scope propagates the panic.
                 let _ = job_in.send((number, job));
                 number += 1;
             })
@@ -81,20 +81,20 @@ fn next(jobs: &Mutex<Receiver<(usize, Job)>>) -> Option<(usize, Job)> {
     jobs.lock().ok()?.recv().ok()
 }
 
-fn work(job: Job, setup: &ReplayConfig, watch: &Watch<'_>) -> Done {
+fn work(job: Job, config: &ReplayConfig, watch: &Watch<'_>) -> Done {
     let id = job.transcript.id.clone();
-    Done { dataset: job.dataset, id, outcomes: replay(job.transcript, setup, watch) }
+    Done { dataset: job.dataset, id, outcomes: replay(job.transcript, config, watch) }
 }
 
-/// Sums of fractions depend on their order: results that come early wait for their turn.
+/// Passes results on in the order of the jobs, because sums of floats depend on their order.
 fn in_order(done: &Receiver<(usize, Done)>, collect: &mut impl FnMut(Done)) {
     let mut waiting = BTreeMap::new();
-    let mut turn = 0;
+    let mut next = 0;
     while let Ok((number, result)) = done.recv() {
         waiting.insert(number, result);
-        while let Some(result) = waiting.remove(&turn) {
+        while let Some(result) = waiting.remove(&next) {
             collect(result);
-            turn += 1;
+            next += 1;
         }
     }
 }

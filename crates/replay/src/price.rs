@@ -1,5 +1,5 @@
-//! What a prompt costs: tokens read from the cache, written to it, or neither. Prices are multiples
-//! of a fresh prompt token, so that lists can be compared.
+//! The cost of a prompt, whose tokens are read from the cache, written to it, or neither. Prices
+//! are multiples of an uncached prompt token, so that price lists can be compared.
 
 use std::sync::LazyLock;
 
@@ -19,34 +19,34 @@ struct Table {
     prices: Vec<Prices>,
 }
 
-/// One list of prices.
+/// A price list.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Prices {
-    /// Its name.
+    /// The name of the list.
     pub name: String,
-    /// A token read from the cache.
+    /// The price of a token read from the cache.
     pub read: f64,
-    /// A token written to the cache.
+    /// The price of a token written to the cache.
     pub write: f64,
-    /// A token of an answer.
+    /// The price of an output token.
     pub output: f64,
     /// Prompts shorter than this are not cached.
     #[serde(default)]
     pub minimum: usize,
-    /// Seconds that a cached prefix lives; 0 where nobody says.
+    /// Seconds until a cached prefix expires; 0 if unknown.
     #[serde(default)]
     pub life: i64,
 }
 
 impl Prices {
-    /// The lists that come with the program, the default first.
+    /// Returns the built-in price lists, the default first.
     #[must_use]
     pub fn shipped() -> &'static [Self] {
         &SHIPPED
     }
 
-    /// The list of that name, or that of a model in the model table.
+    /// Returns the price list with a name, or the one of a model in the catalogue.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         let shipped = Self::shipped().iter().find(|list| list.name == name).cloned();
@@ -64,46 +64,46 @@ impl Prices {
         }
     }
 
-    /// What one prompt costs of which `same` tokens stood in the last one too, and how many of it
-    /// the cache served.
+    /// Returns the cost of a prompt of `all` tokens that shares its first `same` tokens with the
+    /// previous one.
     #[must_use]
     pub fn prompt(&self, same: usize, all: usize, is_cold: bool) -> Bill {
-        let served = if is_cold || same < self.minimum { 0 } else { same };
-        let fresh = if all < self.minimum { 1.0 } else { self.write };
+        let read = if is_cold || same < self.minimum { 0 } else { same };
+        let write_price = if all < self.minimum { 1.0 } else { self.write };
         Bill {
-            cost: tokens(served) * self.read + tokens(all - served) * fresh,
-            read: served,
-            written: all - served,
+            cost: tokens(read) * self.read + tokens(all - read) * write_price,
+            read,
+            written: all - read,
         }
     }
 
-    /// Whether a cached prefix is gone after so many seconds.
+    /// Returns whether a cached prefix has expired after this many seconds.
     #[must_use]
     pub const fn is_cold(&self, seconds: i64) -> bool {
         self.life > 0 && seconds > self.life
     }
 }
 
-/// What one or more prompts cost.
+/// The cost of one or more prompts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bill {
-    /// In fresh prompt tokens.
+    /// The cost in multiples of an uncached prompt token.
     pub cost: f64,
-    /// Tokens that the cache served.
+    /// Tokens read from the cache.
     pub read: usize,
-    /// Tokens that it did not.
+    /// Tokens that were not in the cache.
     pub written: usize,
 }
 
 impl Bill {
-    /// Adds another one.
+    /// Adds another bill to this one.
     pub fn add(&mut self, other: Self) {
         self.cost += other.cost;
         self.read += other.read;
         self.written += other.written;
     }
 
-    /// The share of the tokens that the cache served.
+    /// Returns the share of the tokens that were read from the cache.
     #[must_use]
     pub fn cached_share(&self) -> f64 {
         share(self.read, self.read + self.written)
@@ -115,7 +115,7 @@ pub(crate) const fn tokens(count: usize) -> f64 {
     count as f64
 }
 
-/// A part of a whole; of nothing, nothing.
+/// Returns the share of a part in a whole; 0 if the whole is 0.
 pub(crate) fn share(part: usize, whole: usize) -> f64 {
     if whole == 0 { 0.0 } else { tokens(part) / tokens(whole) }
 }
@@ -125,14 +125,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shipped_lists_read() {
+    fn built_in_lists_are_valid() {
         let table: Table = toml::from_str(LISTS).unwrap();
         assert!(table.prices.iter().all(|list| list.read <= list.write && list.output >= 1.0));
         assert_eq!(table.prices[0].name, "cached");
     }
 
     #[test]
-    fn a_prefix_is_read_and_the_rest_written() {
+    fn prefix_is_read_and_the_rest_written() {
         let prices = Prices::named("cached").unwrap();
         let bill = prices.prompt(1_000, 1_200, false);
         assert!((bill.cost - (100.0 + 250.0)).abs() < 1e-9);
@@ -147,8 +147,8 @@ mod tests {
     }
 
     #[test]
-    fn a_model_is_a_list_of_prices_too() {
+    fn models_have_price_lists() {
         assert!((Prices::named("claude-fable-5-1").unwrap().read - 0.025).abs() < 1e-9);
-        assert_eq!(Prices::named("nobody"), None);
+        assert_eq!(Prices::named("unknown"), None);
     }
 }

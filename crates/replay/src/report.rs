@@ -1,22 +1,22 @@
-//! Everything a replay found: rows of figures, and for one session the course of its calls.
+//! [`Report`]: the results of a replay over many files, with one session in detail.
 
 use crate::counters::Counters;
 use crate::pool::Done;
 use crate::price::Prices;
 use crate::run::{Outcome, ReplayConfig};
 
-/// What was found.
+/// The results of a replay.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The policies, in the order they were given.
+    /// The names of the policies, in the order of the configuration.
     pub policies: Vec<String>,
     /// The windows.
     pub windows: Vec<usize>,
-    /// What tokens cost.
+    /// The prices of tokens.
     pub prices: Prices,
-    /// How tokens were counted; none for as each model does.
+    /// The counting method; `None` if each model has its own.
     pub counted: Option<String>,
-    /// The files, each with a tally for every policy and window.
+    /// The files.
     pub datasets: Vec<Dataset>,
     /// The session with the most calls, in detail.
     pub longest: Option<Session>,
@@ -25,18 +25,18 @@ pub struct Report {
 /// The figures of one file, policy by policy and window by window.
 #[derive(Clone, Debug)]
 pub struct Dataset {
-    /// The file.
+    /// The name of the file.
     pub name: String,
-    /// The figures.
-    pub tallies: Vec<Counters>,
+    /// The figures for every policy and window.
+    pub counters: Vec<Counters>,
 }
 
 /// One session in detail.
 #[derive(Clone, Debug)]
 pub struct Session {
-    /// Its id.
+    /// The session's id.
     pub id: String,
-    /// What each policy did with it under each window.
+    /// The outcome of each policy under each window.
     pub outcomes: Vec<Outcome>,
 }
 
@@ -47,40 +47,40 @@ pub struct Row<'a> {
     pub policy: &'a str,
     /// The window.
     pub window: usize,
-    /// The file, or `all`.
+    /// The name of the file, or `all`.
     pub dataset: &'a str,
     /// The figures.
-    pub tally: Counters,
+    pub counters: Counters,
 }
 
 impl Report {
-    /// An empty report.
+    /// Creates an empty report for files with these names.
     #[must_use]
-    pub fn new(setup: &ReplayConfig, names: Vec<String>) -> Self {
-        let count = setup.policies.len() * setup.windows.len();
-        let empty = |name| Dataset { name, tallies: vec![Counters::default(); count] };
+    pub fn new(config: &ReplayConfig, names: Vec<String>) -> Self {
+        let count = config.policies.len() * config.windows.len();
+        let empty = |name| Dataset { name, counters: vec![Counters::default(); count] };
         Self {
-            policies: setup.policies.iter().map(|policy| policy.name.clone()).collect(),
-            windows: setup.windows.clone(),
-            prices: setup.prices.clone(),
-            counted: setup.method.map(|method| method.to_string()),
+            policies: config.policies.iter().map(|policy| policy.name.clone()).collect(),
+            windows: config.windows.clone(),
+            prices: config.prices.clone(),
+            counted: config.method.map(|method| method.to_string()),
             datasets: names.into_iter().map(empty).collect(),
             longest: None,
         }
     }
 
-    /// Takes in a session that was replayed. One without a model call says nothing.
+    /// Adds a session. A session without a model call is ignored.
     pub fn add(&mut self, done: Done) {
         if done.outcomes.iter().all(|outcome| outcome.calls.is_empty()) {
             return;
         }
         if let Some(dataset) = self.datasets.get_mut(done.dataset) {
-            for (tally, outcome) in dataset.tallies.iter_mut().zip(&done.outcomes) {
-                tally.add(&outcome.tally);
+            for (counters, outcome) in dataset.counters.iter_mut().zip(&done.outcomes) {
+                counters.add(&outcome.counters);
             }
         }
         let session = Session { id: done.id, outcomes: done.outcomes };
-        // Memory stays bounded on any number of sessions: the one with the most calls is kept.
+        // Only the session with the most calls is kept, so that memory stays bounded.
         let calls =
             |session: &Session| session.outcomes.first().map_or(0, |outcome| outcome.calls.len());
         if self.longest.as_ref().is_none_or(|known| calls(&session) > calls(known)) {
@@ -88,40 +88,43 @@ impl Report {
         }
     }
 
-    /// How many sessions there were.
+    /// Returns the number of sessions.
     #[must_use]
     pub fn conversations(&self) -> usize {
         self.datasets
             .iter()
-            .filter_map(|dataset| dataset.tallies.first())
-            .map(|tally| tally.conversations)
+            .filter_map(|dataset| dataset.counters.first())
+            .map(|counters| counters.conversations)
             .sum()
     }
 
-    /// The rows over all files: policy by policy, window by window.
+    /// Returns the totals over all files, policy by policy and window by window.
     pub fn totals(&self) -> impl Iterator<Item = Row<'_>> {
         (0..self.policies.len() * self.windows.len()).filter_map(|at| {
-            let mut tally = Counters::default();
+            let mut counters = Counters::default();
             self.datasets
                 .iter()
-                .filter_map(|dataset| dataset.tallies.get(at))
-                .for_each(|other| tally.add(other));
-            self.row(at, "all", tally)
+                .filter_map(|dataset| dataset.counters.get(at))
+                .for_each(|other| counters.add(other));
+            self.row(at, "all", counters)
         })
     }
 
-    /// The rows of single files that had sessions.
+    /// Returns the rows of each file that had sessions.
     pub fn rows(&self) -> impl Iterator<Item = Row<'_>> {
         self.datasets.iter().flat_map(|dataset| {
-            let tallies =
-                dataset.tallies.iter().enumerate().filter(|(_, tally)| tally.conversations > 0);
-            tallies.filter_map(|(at, tally)| self.row(at, &dataset.name, *tally))
+            let counters = dataset
+                .counters
+                .iter()
+                .enumerate()
+                .filter(|(_, counters)| counters.conversations > 0);
+            counters.filter_map(|(at, counters)| self.row(at, &dataset.name, *counters))
         })
     }
 
-    fn row<'a>(&'a self, at: usize, dataset: &'a str, tally: Counters) -> Option<Row<'a>> {
+    fn row<'a>(&'a self, at: usize, dataset: &'a str, counters: Counters) -> Option<Row<'a>> {
         let policy = self.policies.get(at / self.windows.len())?;
         let window = *self.windows.get(at % self.windows.len())?;
-        Some(Row { policy, window, dataset, tally })
+        Some(Row { policy, window, dataset, counters })
     }
 }

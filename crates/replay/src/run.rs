@@ -1,5 +1,5 @@
-//! One conversation under every policy and window: before each model call the context is planned as
-//! it would have been.
+//! Replays one conversation under every policy and window: before each model call, the context is
+//! planned as it would have been.
 
 use waterline::message::{Message, Role, Wire};
 use waterline::model::Models;
@@ -14,47 +14,48 @@ use crate::walk::Walk;
 /// A context as it would have been sent.
 #[derive(Debug)]
 pub struct Context<'a> {
-    /// The conversation.
+    /// The conversation's id.
     pub id: &'a str,
-    /// The message that answered it, as the file numbers it.
+    /// The message that answered it, numbered as in the file.
     pub call: usize,
-    /// The policy.
+    /// The policy's name.
     pub policy: &'a str,
     /// The window.
     pub window: usize,
-    /// The wire it is written in.
+    /// The wire format of the messages.
     pub wire: Wire,
     /// The messages.
     pub messages: &'a [&'a Message],
 }
 
-/// Replays one conversation. Each context is shown to `watch`.
+/// Replays one conversation and calls `watch` with each context.
 pub fn replay(
     transcript: Transcript,
-    setup: &ReplayConfig,
+    config: &ReplayConfig,
     mut watch: impl FnMut(&Context<'_>),
 ) -> Vec<Outcome> {
-    let name = setup.model.as_deref().or(transcript.model.as_deref());
+    let name = config.model.as_deref().or(transcript.model.as_deref());
     let model = Models::builtin().resolve(name.unwrap_or_default());
-    let counter = setup
+    let counter = config
         .method
         .map_or_else(|| model.counter(), |method| Counter::new(method, model.image_tokens));
     let tools = transcript.tools.iter().map(|tool| counter.tool(&tool.definition())).sum();
-    // What the program wrote in place of cut messages would not be there: nothing is cut for good.
+    // Summaries of the recording program are left out: the messages they replaced are still there.
     let entries: Vec<Entry> =
         transcript.entries.into_iter().filter(|entry| !entry.is_summary).collect();
     let needs = Needs::of(&entries.iter().map(|entry| &entry.message).collect::<Vec<_>>());
     let mut tracks: Vec<Track<'_>> = Vec::new();
-    for policy in &setup.policies {
-        tracks
-            .extend(setup.windows.iter().map(|&window| Track::new(policy, window, &model, setup)));
+    for policy in &config.policies {
+        tracks.extend(
+            config.windows.iter().map(|&window| Track::new(policy, window, &model, config)),
+        );
     }
     let mut walk = Walk::new(counter, tools, transcript.wire);
     let indices: Vec<usize> = entries.iter().map(|entry| entry.index).collect();
     let last = entries.iter().rposition(|entry| entry.message.role == Role::Assistant);
     for (at, entry) in entries.into_iter().enumerate() {
         if walk.is_call(&entry.message) {
-            let call = walk.call(&needs, &indices, &entry, &setup.prices, Some(at) == last);
+            let call = walk.call(&needs, &indices, &entry, &config.prices, Some(at) == last);
             for track in &mut tracks {
                 track.call(&walk, &call);
                 let messages: Vec<&Message> = track.context(&walk).collect();

@@ -1,10 +1,10 @@
-//! One policy under one window, call after call.
+//! [`Track`] follows one policy under one window through a conversation, call by call.
 
 use memchr::memmem;
 use rustc_hash::{FxHashMap, FxHashSet};
 use waterline::history::View;
 use waterline::ledger::{Shown, text_of};
-use waterline::message::Message;
+use waterline::message::{Message, Role};
 use waterline::model::Model;
 use waterline::plan::{Action, Generation, Input, Plan, Treatment, plan};
 use waterline::policy::Policy;
@@ -25,11 +25,10 @@ pub(crate) struct Track<'a> {
     pub(crate) window: usize,
     model: &'a Model,
     generation: Generation,
-    seen: Sight,
-    /// By value, the fold after which the context no longer showed it; only where that was asked
-    /// for.
-    gone: Option<FxHashMap<usize, usize>>,
-    tally: Counters,
+    visible: Visible,
+    /// The fold that dropped a value, by value; only if tracing is on.
+    dropped_by: Option<FxHashMap<usize, usize>>,
+    counters: Counters,
     calls: Vec<CallFigures>,
     folds: Vec<Fold>,
     lost: Vec<Lost>,
@@ -38,12 +37,15 @@ pub(crate) struct Track<'a> {
     sent: usize,
 }
 
-/// What a context shows: messages as they are, and texts made for it.
+/// What a context shows: verbatim messages, and texts made for the context.
 #[derive(Debug, Default)]
-struct Sight {
-    whole: Vec<bool>,
+struct Visible {
+    /// Whether each message is in the context verbatim.
+    verbatim: Vec<bool>,
+    /// The other texts, separated by NUL.
     made: String,
-    verbatim: usize,
+    /// Tokens of the verbatim messages.
+    verbatim_tokens: usize,
 }
 
 impl<'a> Track<'a> {
@@ -51,25 +53,25 @@ impl<'a> Track<'a> {
         policy: &'a Policy,
         window: usize,
         model: &'a Model,
-        setup: &ReplayConfig,
+        config: &ReplayConfig,
     ) -> Self {
         Self {
             policy,
             window,
             model,
             generation: Generation::new(),
-            seen: Sight::default(),
-            gone: setup.trace.then(FxHashMap::default),
-            tally: Counters { conversations: 1, ..Counters::default() },
+            visible: Visible::default(),
+            dropped_by: config.trace.then(FxHashMap::default),
+            counters: Counters { conversations: 1, ..Counters::default() },
             calls: Vec::new(),
             folds: Vec::new(),
             lost: Vec::new(),
-            training_folds: setup.learn.then(Vec::new),
+            training_folds: config.learn.then(Vec::new),
             sent: 0,
         }
     }
 
-    /// The context of the last call.
+    /// Returns the context of the last call.
     pub(crate) fn context<'b>(&'b self, walk: &'b Walk) -> impl Iterator<Item = &'b Message> {
         self.generation.context(&walk.history)
     }
@@ -90,55 +92,56 @@ impl<'a> Track<'a> {
         let prompt = call.prices.prompt(same.min(all), all, call.is_cold);
         bill.add(prompt);
         self.sent = all;
-        self.tally.bill.add(bill);
+        self.counters.bill.add(bill);
         self.measure(walk, call, prompt, all);
         if self.is_invalid(walk, is_fold || call.is_last) {
-            self.tally.invalid += 1;
+            self.counters.invalid += 1;
         }
     }
 
-    /// What it costs to have a summary made, where a policy wants a model to make it: the last
-    /// prompt is read once more, and the summary is written.
+    /// Returns the cost of a summary, if the plan wants a model to write one: the last prompt is
+    /// read again, and the summary is output.
     fn summary_call(&self, next: &Plan, call: &Call<'_>) -> Bill {
         let Some(wanted) = &next.wanted else { return Bill::default() };
         let mut bill = call.prices.prompt(self.sent, self.sent, call.is_cold);
-        // A model's summary is taken to be as long as the digest that stands in its place.
-        let notes = next
+        // A model's summary is assumed to be as long as the digest that is used here instead.
+        let digests = next
             .slots
             .iter()
             .filter(|slot| slot.treatment == Treatment::Summary)
             .map(|slot| slot.tokens);
-        bill.cost +=
-            crate::price::tokens(notes.sum::<usize>().min(wanted.max_tokens)) * call.prices.output;
+        bill.cost += crate::price::tokens(digests.sum::<usize>().min(wanted.max_tokens))
+            * call.prices.output;
         bill
     }
 
-    /// Takes in the plan; the tokens of the prefix that the last prompt had too.
+    /// Applies the plan. Returns the tokens of the prefix that is the same as in the last prompt.
     fn freeze(&mut self, walk: &Walk, next: Plan, call: &Call<'_>) -> usize {
         let Action::Fold { from, .. } = next.action else {
             let start = self.generation.slots().len();
             self.generation.freeze(&walk.history, next);
-            self.seen.take(walk, self.generation.slots().get(start..).unwrap_or_default());
+            self.visible.add(walk, self.generation.slots().get(start..).unwrap_or_default());
             return self.sent;
         };
         let old: Vec<View> = views(&self.generation).cloned().collect();
-        let was_seen = std::mem::take(&mut self.seen);
+        let was_visible = std::mem::take(&mut self.visible);
         self.generation.freeze(&walk.history, next);
-        self.seen.take(walk, self.generation.slots());
+        self.visible.add(walk, self.generation.slots());
         if let Some(training_folds) = &mut self.training_folds {
             training_folds.push(training_fold(walk, &self.generation));
         }
-        self.tally.folds += 1;
+        self.counters.folds += 1;
         let number = self.folds.len() + 1;
         let to = self.generation.tokens() + walk.tools();
         self.folds.push(Fold { number, before: call.index, from, to });
-        if let Some(gone) = &mut self.gone {
-            let places = |value: usize| call.needs.places_before(value, walk.history.len());
-            for (value, text) in
-                call.needs.values.iter().enumerate().filter(|(value, _)| !places(*value).is_empty())
-            {
-                if was_seen.shows(text, places(value)) && !self.seen.shows(text, places(value)) {
-                    gone.insert(value, number);
+        if let Some(dropped_by) = &mut self.dropped_by {
+            for (value, text) in call.needs.values.iter().enumerate() {
+                let positions = call.needs.positions_before(value, walk.history.len());
+                if !positions.is_empty()
+                    && was_visible.shows(text, positions)
+                    && !self.visible.shows(text, positions)
+                {
+                    dropped_by.insert(value, number);
                 }
             }
         }
@@ -161,9 +164,9 @@ impl<'a> Track<'a> {
             let mut missing = 0;
             for &value in &tool.seen {
                 let Some(text) = call.needs.values.get(value) else { continue };
-                let places = call.needs.places_before(value, walk.history.len());
+                let positions = call.needs.positions_before(value, walk.history.len());
                 figures.values += 1;
-                if !self.seen.shows_whole(places)
+                if !self.visible.shows_verbatim(positions)
                     && let Some(training_fold) = self
                         .training_folds
                         .as_mut()
@@ -171,37 +174,37 @@ impl<'a> Track<'a> {
                 {
                     training_fold.need(text);
                 }
-                if self.seen.shows(text, places) {
+                if self.visible.shows(text, positions) {
                     figures.retained += 1;
                 } else {
                     missing += 1;
                     self.note_lost(walk, call, value, &tool.tool);
                 }
             }
-            self.tally.calls += 1;
-            self.tally.intact += usize::from(missing == 0);
+            self.counters.calls += 1;
+            self.counters.intact += usize::from(missing == 0);
         }
-        let tokens = all.saturating_sub(walk.beside());
-        self.tally.values += figures.values;
-        self.tally.retained += figures.retained;
-        self.tally.contexts += 1;
-        self.tally.tokens += tokens;
-        self.tally.tokens_max = self.tally.tokens_max.max(tokens);
-        self.tally.over += usize::from(tokens > self.window);
-        self.tally.verbatim += self.seen.verbatim;
+        let tokens = all.saturating_sub(walk.overhead());
+        self.counters.values += figures.values;
+        self.counters.retained += figures.retained;
+        self.counters.contexts += 1;
+        self.counters.tokens += tokens;
+        self.counters.tokens_max = self.counters.tokens_max.max(tokens);
+        self.counters.over += usize::from(tokens > self.window);
+        self.counters.verbatim += self.visible.verbatim_tokens;
         self.calls.push(figures);
     }
 
     fn note_lost(&mut self, walk: &Walk, call: &Call<'_>, value: usize, tool: &str) {
-        let Some(gone) = &self.gone else { return };
-        let Some(seen) = call.needs.last_place(value, walk.history.len()) else { return };
-        let fold = gone.get(&value).and_then(|&number| self.folds.get(number - 1)).copied();
+        let Some(dropped_by) = &self.dropped_by else { return };
+        let Some(seen) = call.needs.last_position(value, walk.history.len()) else { return };
+        let fold = dropped_by.get(&value).and_then(|&number| self.folds.get(number - 1)).copied();
         let Some(value) = call.needs.values.get(value).cloned() else { return };
         let index = |at: usize| call.indices.get(at).copied().unwrap_or(at);
         let by = walk
             .history
             .source(seen)
-            .map_or_else(String::new, |message| speaker(walk, seen, message));
+            .map_or_else(String::new, |message| source_name(walk, seen, message));
         self.lost.push(Lost {
             value,
             seen: index(seen),
@@ -212,22 +215,23 @@ impl<'a> Track<'a> {
         });
     }
 
-    /// Neutral rules are checked before every call; those of the wire whenever the context begins
-    /// anew, and at the end: in between it only grows.
-    fn is_invalid(&self, walk: &Walk, whole: bool) -> bool {
+    /// Checks the context. The neutral rules are checked for every call; the rules of the wire only
+    /// after a fold and at the end, because in between the context only grows.
+    fn is_invalid(&self, walk: &Walk, check_wire: bool) -> bool {
         if !validity::check(self.context(walk)).is_empty() {
             return true;
         }
         let messages: Vec<&Message> = self.context(walk).collect();
-        whole && !wire::check(walk.wire, &wire::render(walk.wire, &messages).texts()).is_empty()
+        check_wire
+            && !wire::check(walk.wire, &wire::render(walk.wire, &messages).texts()).is_empty()
     }
 
     pub(crate) fn finish(mut self, append_only: Bill) -> Outcome {
-        self.tally.append_only = append_only;
+        self.counters.append_only = append_only;
         Outcome {
             policy: self.policy.name.clone(),
             window: self.window,
-            tally: self.tally,
+            counters: self.counters,
             calls: self.calls,
             folds: self.folds,
             lost: self.lost,
@@ -236,20 +240,20 @@ impl<'a> Track<'a> {
     }
 }
 
-impl Sight {
-    fn take(&mut self, walk: &Walk, slots: &[waterline::plan::Slot]) {
+impl Visible {
+    fn add(&mut self, walk: &Walk, slots: &[waterline::plan::Slot]) {
         let history = &walk.history;
-        self.whole.resize(history.len(), false);
+        self.verbatim.resize(history.len(), false);
         for view in slots.iter().flat_map(|slot| &slot.views) {
             match view {
                 View::Source(index) if !history.is_repaired(*index) => {
-                    if let Some(whole) = self.whole.get_mut(*index) {
-                        *whole = true;
+                    if let Some(verbatim) = self.verbatim.get_mut(*index) {
+                        *verbatim = true;
                     }
-                    let is_said = history
-                        .source(*index)
-                        .is_some_and(|m| m.role != waterline::message::Role::System);
-                    self.verbatim += if is_said { history.message_tokens(*index) } else { 0 };
+                    let source = history.source(*index);
+                    if source.is_some_and(|message| message.role != Role::System) {
+                        self.verbatim_tokens += history.message_tokens(*index);
+                    }
                 }
                 _ => {
                     if let Some(message) = view.message(history) {
@@ -261,21 +265,22 @@ impl Sight {
         }
     }
 
-    fn is_whole(&self, message: usize) -> bool {
-        self.whole.get(message).copied().unwrap_or(false)
+    fn is_verbatim(&self, message: usize) -> bool {
+        self.verbatim.get(message).copied().unwrap_or(false)
     }
 
-    fn shows_whole(&self, places: &[usize]) -> bool {
-        places.iter().rev().any(|&place| self.is_whole(place))
+    fn shows_verbatim(&self, positions: &[usize]) -> bool {
+        positions.iter().rev().any(|&message| self.is_verbatim(message))
     }
 
-    fn shows(&self, value: &str, places: &[usize]) -> bool {
-        self.shows_whole(places) || memmem::find(self.made.as_bytes(), value.as_bytes()).is_some()
+    fn shows(&self, value: &str, positions: &[usize]) -> bool {
+        self.shows_verbatim(positions)
+            || memmem::find(self.made.as_bytes(), value.as_bytes()).is_some()
     }
 }
 
-/// What the fold that began a generation could have listed: what it did list, and what its context
-/// does not show.
+/// Returns the training data of the fold that started a generation. The candidates are the values
+/// that it listed and those that its context does not show.
 fn training_fold(walk: &Walk, generation: &Generation) -> TrainingFold {
     let texts: Vec<String> = generation.context(&walk.history).map(text_of).collect();
     let mut shown = Shown::default();
@@ -301,8 +306,8 @@ fn is_same(a: &View, b: &View) -> bool {
     }
 }
 
-/// Who said a message: the tool, where it is a result.
-fn speaker(walk: &Walk, at: usize, message: &Message) -> String {
+/// Returns the source of a message: the tool's name for a result, else the role.
+fn source_name(walk: &Walk, at: usize, message: &Message) -> String {
     let called = message.results().next().and_then(|result| {
         let calls = (0..at).rev().filter_map(|at| walk.history.source(at)).flat_map(Message::calls);
         calls.into_iter().find(|call| call.id == result.call_id).map(|call| call.name.clone())

@@ -1,6 +1,6 @@
-//! How well tokens are counted, against what providers reported. A recorded prompt holds more than
-//! the transcript (system prompt, tools, reminders); that is in the first reported prompt, so what
-//! is compared is what was added since.
+//! Measures the accuracy of token counts against the usage that providers reported. A recorded
+//! prompt has more than the transcript (system prompt, tools, reminders), but the first reported
+//! prompt already includes that, so the comparison is of the tokens added since.
 
 use std::collections::BTreeMap;
 
@@ -11,31 +11,31 @@ use waterline_transcript::Transcript;
 
 use crate::price::tokens;
 
-/// The figures of one model family: tokens, summed over all prompts that could be compared.
+/// The figures of one model family, in tokens, summed over all prompts that could be compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Accuracy {
-    /// Prompts.
+    /// Number of prompts.
     pub prompts: usize,
-    /// What the providers reported.
+    /// Tokens as reported by the providers.
     pub real: f64,
-    /// What was added since the first prompt, as reported and as counted here.
+    /// Tokens added since the first prompt, as reported and as counted.
     pub added: (f64, f64),
-    /// How far prompts are off: the first one and what was counted since.
+    /// The error when tokens are counted from the first prompt on.
     pub counted_off: f64,
-    /// The same, with what the prompts before had taught.
+    /// The same error with calibration by earlier prompts.
     pub calibrated_off: f64,
-    /// The last one, and what was counted since then, with what the prompts before had taught.
+    /// The error when tokens are counted from the previous prompt on, with calibration.
     pub running_off: f64,
 }
 
-/// A point of a conversation: tokens as counted, and as reported.
+/// The tokens at one point of a conversation, as counted and as reported.
 #[derive(Clone, Copy)]
 struct Point {
     counted: f64,
     real: f64,
 }
 
-/// Compares one transcript, and adds what it shows to the figures of its model family.
+/// Compares one transcript, and adds the result to the figures of its model family.
 pub fn compare(
     transcript: Transcript,
     method: Option<Method>,
@@ -47,15 +47,16 @@ pub fn compare(
         method.map_or_else(|| model.counter(), |method| Counter::new(method, model.image_tokens));
     let family = if model.prefix.is_empty() { "unknown".to_owned() } else { model.prefix.clone() };
     let accuracy = families.entry(family).or_default();
-    let mut course = Course::default();
+    let mut comparison = Comparison::default();
     let mut history = History::new(counter);
-    let cuts: Vec<usize> = transcript.compactions.iter().map(|compaction| compaction.at).collect();
+    let compactions: Vec<usize> =
+        transcript.compactions.iter().map(|compaction| compaction.at).collect();
     for (at, entry) in transcript.entries.into_iter().enumerate() {
-        if cuts.contains(&at) {
-            course.span = None;
+        if compactions.contains(&at) {
+            comparison.span = None;
         }
         if let Some(usage) = entry.usage.filter(|usage| usage.prompt > 0) {
-            course.prompt(
+            comparison.prompt(
                 accuracy,
                 Point { counted: tokens(history.tokens()), real: tokens(usage.prompt) },
             );
@@ -64,23 +65,24 @@ pub fn compare(
     }
 }
 
-/// One conversation as it goes on.
+/// The state of the comparison within one conversation.
 #[derive(Default)]
-struct Course {
+struct Comparison {
     calibration: Calibration,
-    /// The first and the last prompt since the program last cut its context.
+    /// The first and the last prompt since the last compaction.
     span: Option<(Point, Point)>,
 }
 
-impl Course {
+impl Comparison {
     fn prompt(&mut self, accuracy: &mut Accuracy, now: Point) {
-        // A prompt that shrank by much was cut without a word.
+        // A prompt that shrank a lot was compacted without a record of it.
         let span = self.span.filter(|(_, last)| now.real > last.real * 0.7);
         let Some((first, last)) = span else {
             self.span = Some((now, now));
             return;
         };
-        let (counted, real) = (now.counted - first.counted, now.real - first.real);
+        let counted = now.counted - first.counted;
+        let real = now.real - first.real;
         let factor = self.calibration.factor();
         accuracy.prompts += 1;
         accuracy.real += now.real;

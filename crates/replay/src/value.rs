@@ -1,10 +1,10 @@
-//! The values of a call's arguments: what the agent had to know to make it.
+//! Extracts values from a call's arguments: what the agent had to know to make the call.
 
 use serde_json::Value;
 use waterline::ledger::value;
 use waterline::tokens::is_cjk;
 
-/// Arguments that say how a tool was run, not on what.
+/// Arguments that control how a tool runs, not what it works on.
 const BOOKKEEPING: [&str; 13] = [
     "timeout",
     "timeout_ms",
@@ -21,51 +21,52 @@ const BOOKKEEPING: [&str; 13] = [
     "explanation",
 ];
 
-/// A longer text is the body of a file or a patch: made, not remembered.
-const LONGEST: usize = 400;
+/// The longest text that is searched for values. A longer one is the body of a file or a patch,
+/// which the model writes and does not remember.
+const MAX_TEXT_CHARS: usize = 400;
 
-/// Chinese, Japanese and Korean words of so many characters are values.
-const SHORTEST_CJK: usize = 3;
+/// The minimum number of characters of a Chinese, Japanese or Korean word that counts as a value.
+const MIN_CJK_CHARS: usize = 3;
 
-/// The identifier-like words of a call's arguments, each once.
+/// Returns the distinct identifier-like words of a call's arguments, sorted.
 #[must_use]
 pub fn of_arguments(arguments: &str) -> Vec<String> {
     let mut found = Vec::new();
     match serde_json::from_str(arguments) {
-        Ok(value) => leaves(&value, &mut |text| take(text, &mut found)),
-        Err(_) => take(arguments, &mut found),
+        Ok(value) => visit_leaves(&value, &mut |text| add_values(text, &mut found)),
+        Err(_) => add_values(arguments, &mut found),
     }
     found.sort_unstable();
     found.dedup();
     found
 }
 
-fn leaves(value: &Value, visit: &mut impl FnMut(&str)) {
+fn visit_leaves(value: &Value, visit: &mut impl FnMut(&str)) {
     match value {
         Value::Object(fields) => {
-            let telling = fields.iter().filter(|(key, _)| !BOOKKEEPING.contains(&key.as_str()));
-            telling.for_each(|(_, value)| leaves(value, visit));
+            let relevant = fields.iter().filter(|(key, _)| !BOOKKEEPING.contains(&key.as_str()));
+            relevant.for_each(|(_, value)| visit_leaves(value, visit));
         }
-        Value::Array(list) => list.iter().for_each(|value| leaves(value, visit)),
+        Value::Array(list) => list.iter().for_each(|value| visit_leaves(value, visit)),
         Value::String(text) => visit(text),
         Value::Number(number) => visit(&number.to_string()),
         Value::Bool(_) | Value::Null => {}
     }
 }
 
-fn take(text: &str, found: &mut Vec<String>) {
-    if text.chars().nth(LONGEST).is_some() {
+fn add_values(text: &str, found: &mut Vec<String>) {
+    if text.chars().nth(MAX_TEXT_CHARS).is_some() {
         return;
     }
-    let is_word = |word: &&str| match word.chars().any(is_cjk) {
-        true => word.chars().count() >= SHORTEST_CJK,
+    let is_value = |word: &&str| match word.chars().any(is_cjk) {
+        true => word.chars().count() >= MIN_CJK_CHARS,
         false => value::kind(word).is_some(),
     };
     if text.chars().any(is_cjk) {
         let words = text.split(|c: char| c.is_whitespace() || "，。；、,;".contains(c));
-        found.extend(words.filter(is_word).map(str::to_owned));
+        found.extend(words.filter(is_value).map(str::to_owned));
     } else {
-        found.extend(value::words(text).filter(is_word).map(str::to_owned));
+        found.extend(value::words(text).filter(is_value).map(str::to_owned));
     }
 }
 
@@ -74,13 +75,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_taken_from_every_argument_that_says_on_what() {
-        let json = r#"{"file_path":"/srv/app/main.py","limit":20000,"edits":[{"old":"load_all()","line":1042}],"on":true}"#;
+    fn values_come_from_all_arguments_except_bookkeeping() {
+        let json = concat!(
+            r#"{"file_path":"/srv/app/main.py","limit":20000,"#,
+            r#""edits":[{"old":"load_all()","line":1042}],"on":true}"#,
+        );
         assert_eq!(of_arguments(json), ["/srv/app/main.py", "1042", "load_all"]);
     }
 
     #[test]
-    fn bodies_of_files_are_made_not_remembered() {
+    fn bodies_of_files_are_not_values() {
         let body = "call load_all ".repeat(40);
         assert_eq!(
             of_arguments(&serde_json::json!({"path": "src/a.rs", "content": body}).to_string()),
@@ -89,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_are_no_json_are_words_too() {
+    fn arguments_that_are_not_json_have_values_too() {
         assert_eq!(of_arguments("cat src/a.rs:12"), ["src/a.rs:12"]);
     }
 

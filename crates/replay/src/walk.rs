@@ -1,5 +1,5 @@
-//! The conversation as it grows: what is known when a model call is about to be made, whatever the
-//! policy.
+//! [`Walk`] follows a conversation as it grows: the state before each model call that does not
+//! depend on the policy.
 
 use waterline::history::History;
 use waterline::message::{Message, Role, Wire};
@@ -15,28 +15,29 @@ use crate::price::{Bill, Prices};
 pub(crate) struct Walk {
     pub(crate) history: History,
     pub(crate) wire: Wire,
-    /// What all calls would have cost so far, had nothing been folded.
+    /// The cost of all calls so far if nothing had been folded.
     pub(crate) append_only: Bill,
     /// Tokens of tool definitions.
     tools: usize,
     /// Tokens of the whole history at the last call.
     sent: usize,
     last_time: Option<i64>,
-    speaks: bool,
+    /// Whether any message other than a system prompt has been appended.
+    has_started: bool,
 }
 
-/// One model call, with what it is measured by.
+/// One model call, with the data to measure it.
 #[derive(Debug)]
 pub(crate) struct Call<'a> {
     pub(crate) needs: &'a Needs,
-    /// Where each message stands in the file.
+    /// The index of each message in the file.
     pub(crate) indices: &'a [usize],
     pub(crate) prices: &'a Prices,
-    /// The message that the call made.
+    /// The index of the message that the call produced.
     pub(crate) index: usize,
-    /// The calls of that message that have values.
+    /// The tool calls of that message that have values.
     pub(crate) tools: &'a [CallNeeds],
-    /// The cache has forgotten everything.
+    /// Whether the cache has expired.
     pub(crate) is_cold: bool,
     pub(crate) is_last: bool,
 }
@@ -50,12 +51,13 @@ impl Walk {
             tools,
             sent: 0,
             last_time: None,
-            speaks: false,
+            has_started: false,
         }
     }
 
-    /// Whether a message is the answer to a model call: it makes tool calls, or answers someone. A
-    /// program may store one answer as several messages; only those that act or begin are calls.
+    /// Returns whether a message is the answer to a model call: it makes tool calls, or follows a
+    /// message that is not the assistant's. A program may store one answer as several messages;
+    /// the others do not count.
     pub(crate) fn is_call(&self, message: &Message) -> bool {
         let newest =
             (0..self.history.len()).rev().find_map(|at| match self.history.source(at)?.role {
@@ -64,11 +66,11 @@ impl Walk {
             });
         let answers = newest.is_some_and(|role| role != Role::Assistant);
         message.role == Role::Assistant
-            && self.speaks
+            && self.has_started
             && (answers || message.calls().next().is_some())
     }
 
-    /// The call that this entry answers.
+    /// Returns the call that this entry answers.
     pub(crate) fn call<'a>(
         &mut self,
         needs: &'a Needs,
@@ -91,23 +93,23 @@ impl Walk {
     }
 
     pub(crate) fn append(&mut self, entry: Entry) {
-        self.speaks |= entry.message.role != Role::System;
+        self.has_started |= entry.message.role != Role::System;
         self.history.append(entry.message);
     }
 
-    /// What may be spent: the window is for the conversation, system prompt and tool definitions
-    /// come on top.
+    /// Returns the budget. The window is for the conversation; system prompt and tool definitions
+    /// are added to it.
     pub(crate) fn budget(&self, window: usize) -> Budget {
         Budget {
-            window: window + self.beside(),
+            window: window + self.overhead(),
             tools: self.tools,
             calibration: Calibration::default(),
             cold: false,
         }
     }
 
-    /// The tokens beside the conversation.
-    pub(crate) const fn beside(&self) -> usize {
+    /// Returns the tokens of the system prompt and the tool definitions.
+    pub(crate) const fn overhead(&self) -> usize {
         self.history.system_tokens() + self.tools
     }
 

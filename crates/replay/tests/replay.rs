@@ -1,5 +1,4 @@
-//! A conversation whose course is known, through policies: what each retains, forgets, folds and
-//! costs.
+//! Replays a known conversation under policies: what each retains, forgets, folds and costs.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 use waterline::message::{Message, ToolCall, Wire};
@@ -13,7 +12,7 @@ use waterline_transcript::Transcript;
 
 const FILLER: usize = 12;
 
-/// The task, an order id in the first result, much output about nothing, and at the end a call that
+/// A task, an order id in the first result, then much irrelevant output, and at the end a call that
 /// needs the id.
 fn transcript(id: &str) -> Transcript {
     let mut transcript = Transcript::new(id.into(), Wire::OPENAI_CHAT);
@@ -39,7 +38,7 @@ fn transcript(id: &str) -> Transcript {
     transcript
 }
 
-fn setup(policies: &[&str], windows: &[usize]) -> ReplayConfig {
+fn config(policies: &[&str], windows: &[usize]) -> ReplayConfig {
     ReplayConfig {
         policies: policies.iter().map(|name| Policy::preset(name).unwrap()).collect(),
         windows: windows.to_vec(),
@@ -51,25 +50,29 @@ fn setup(policies: &[&str], windows: &[usize]) -> ReplayConfig {
     }
 }
 
-fn outcomes(setup: &ReplayConfig) -> Vec<Outcome> {
-    replay(transcript("one"), setup, |_| {})
+fn outcomes(config: &ReplayConfig) -> Vec<Outcome> {
+    replay(transcript("one"), config, |_| {})
 }
 
 #[test]
-fn a_window_forgets_what_the_ledger_keeps() {
-    let found = outcomes(&setup(&["tail", "auto"], &[1_000]));
+fn tail_forgets_a_value_that_the_ledger_keeps() {
+    let found = outcomes(&config(&["tail", "auto"], &[1_000]));
     let [tail, auto] = [&found[0], &found[1]];
-    assert_eq!((tail.tally.values, tail.tally.retained), (1, 0), "of two values one had been seen");
-    assert_eq!((auto.tally.values, auto.tally.retained), (1, 1));
-    assert_eq!((auto.tally.calls, auto.tally.intact), (1, 1));
-    assert_eq!((tail.tally.invalid, auto.tally.invalid, auto.tally.over), (0, 0, 0));
-    assert!(auto.tally.tokens_max <= 1_000, "{}", auto.tally.tokens_max);
+    assert_eq!(
+        (tail.counters.values, tail.counters.retained),
+        (1, 0),
+        "one of two was seen before"
+    );
+    assert_eq!((auto.counters.values, auto.counters.retained), (1, 1));
+    assert_eq!((auto.counters.calls, auto.counters.intact), (1, 1));
+    assert_eq!((tail.counters.invalid, auto.counters.invalid, auto.counters.over), (0, 0, 0));
+    assert!(auto.counters.tokens_max <= 1_000, "{}", auto.counters.tokens_max);
 }
 
 /// Each lost value has its source, the call that needed it, and the fold that dropped it.
 #[test]
-fn what_was_forgotten_can_be_traced() {
-    let found = outcomes(&setup(&["tail"], &[1_000]));
+fn lost_values_are_traced_to_their_fold() {
+    let found = outcomes(&config(&["tail"], &[1_000]));
     let lost = &found[0].lost;
     assert_eq!(lost.len(), 1);
     assert_eq!(
@@ -81,49 +84,49 @@ fn what_was_forgotten_can_be_traced() {
     assert!(fold.before > 3 && fold.before < lost[0].needed && fold.to <= fold.from, "{fold:?}");
 }
 
-/// Where everything fits nothing is folded, and it costs what never folding costs.
+/// If everything fits, nothing is folded, and the cost is that of never folding.
 #[test]
-fn a_window_that_holds_everything_costs_what_appending_costs() {
-    let found = outcomes(&setup(&["auto", "tail"], &[100_000]));
+fn large_window_costs_the_same_as_never_folding() {
+    let found = outcomes(&config(&["auto", "tail"], &[100_000]));
     for outcome in &found {
-        assert_eq!(outcome.tally.folds, 0);
-        assert!((outcome.tally.cost() - 1.0).abs() < 1e-9, "{}", outcome.tally.cost());
-        assert!(outcome.tally.bill.cached_share() > 0.8);
+        assert_eq!(outcome.counters.folds, 0);
+        assert!((outcome.counters.cost() - 1.0).abs() < 1e-9, "{}", outcome.counters.cost());
+        assert!(outcome.counters.bill.cached_share() > 0.8);
     }
 }
 
-/// A window that slides breaks the cache with every call; folds in batches do not.
+/// A sliding window breaks the cache with every call; folding in batches does not.
 #[test]
-fn sliding_costs_more_than_folding_in_batches() {
-    let found = outcomes(&setup(&["tail", "halve-first"], &[1_000]));
+fn sliding_window_costs_more_than_folding_in_batches() {
+    let found = outcomes(&config(&["tail", "halve-first"], &[1_000]));
     assert!(
-        found[0].tally.cost() > 1.2 * found[1].tally.cost(),
+        found[0].counters.cost() > 1.2 * found[1].counters.cost(),
         "{} {}",
-        found[0].tally.cost(),
-        found[1].tally.cost()
+        found[0].counters.cost(),
+        found[1].counters.cost()
     );
-    assert!(found[0].tally.folds > found[1].tally.folds);
+    assert!(found[0].counters.folds > found[1].counters.folds);
 }
 
-/// A pause longer than the cache lives makes the next prompt cost what it costs fresh.
+/// After a pause longer than the cache's lifetime, the next prompt is uncached.
 #[test]
-fn a_cold_cache_serves_nothing() {
+fn expired_cache_serves_nothing() {
     let mut slow = transcript("slow");
     for (at, entry) in slow.entries.iter_mut().enumerate() {
         entry.time = Some(i64::try_from(at).unwrap() * 1_000);
     }
-    let found = replay(slow, &setup(&["auto"], &[100_000]), |_| {});
-    assert_eq!(found[0].tally.bill.read, 0);
+    let found = replay(slow, &config(&["auto"], &[100_000]), |_| {});
+    assert_eq!(found[0].counters.bill.read, 0);
     assert!(found[0].calls.iter().all(|call| call.read == 0));
 }
 
-/// What a program wrote in place of cut messages is not part of the conversation.
+/// Summaries that the recording program wrote are not part of the conversation.
 #[test]
 fn recorded_summaries_are_left_out() {
     let mut recorded = transcript("recorded");
     recorded.entries[1].is_summary = true;
     let mut first = None;
-    replay(recorded, &setup(&["auto"], &[100_000]), |context| {
+    replay(recorded, &config(&["auto"], &[100_000]), |context| {
         first.get_or_insert((context.call, context.messages.len()));
     });
     assert_eq!(
@@ -133,12 +136,12 @@ fn recorded_summaries_are_left_out() {
     );
 }
 
-/// All threads together give the same figures, in the same order, as one.
+/// Several threads give the same figures in the same order as one.
 #[test]
-fn the_number_of_threads_changes_nothing() {
-    let setup = setup(&["auto", "tail"], &[1_000, 4_000]);
+fn number_of_threads_does_not_change_the_results() {
+    let config = config(&["auto", "tail"], &[1_000, 4_000]);
     let rows = |threads: usize| {
-        let mut report = Report::new(&setup, vec!["a".into(), "b".into()]);
+        let mut report = Report::new(&config, vec!["a".into(), "b".into()]);
         let produce = |emit: &mut dyn FnMut(Job)| {
             for at in 0..9 {
                 let mut one = transcript(&format!("t{at}"));
@@ -152,7 +155,7 @@ fn the_number_of_threads_changes_nothing() {
             order.push(done.id.clone());
             report.add(done);
         };
-        replay_all(&setup, threads, &|_| {}, produce, collect).unwrap();
+        replay_all(&config, threads, &|_| {}, produce, collect).unwrap();
         assert_eq!(order, (0..9).map(|at| format!("t{at}")).collect::<Vec<_>>());
         report.totals().chain(report.rows()).map(|row| format!("{row:?}")).collect::<Vec<_>>()
     };
@@ -160,27 +163,27 @@ fn the_number_of_threads_changes_nothing() {
     assert_eq!(rows(1).len(), 12);
 }
 
-/// The page stands alone: no script, nothing to fetch.
+/// The page has no script and loads nothing.
 #[test]
-fn the_page_is_complete_in_itself() {
-    let setup = setup(&["auto", "tail"], &[1_000, 4_000]);
-    let mut report = Report::new(&setup, vec!["a".into()]);
+fn page_is_self_contained() {
+    let config = config(&["auto", "tail"], &[1_000, 4_000]);
+    let mut report = Report::new(&config, vec!["a".into()]);
     let produce = |emit: &mut dyn FnMut(Job)| {
         emit(Job { dataset: 0, transcript: transcript("<script>alert(1)</script>") });
         Ok::<(), ()>(())
     };
-    replay_all(&setup, 1, &|_| {}, produce, |done| report.add(done)).unwrap();
+    replay_all(&config, 1, &|_| {}, produce, |done| report.add(done)).unwrap();
     let page = waterline_replay::page::write(&report);
     assert!(page.contains("&lt;script&gt;") && !page.contains("<script") && !page.contains("http"));
     assert!(page.contains("prefers-color-scheme: dark") && !page.contains("{{"));
     assert_eq!(page.matches("<svg").count(), 3 + 4);
 }
 
-/// A fold teaches what it could have listed, and what was needed of that.
+/// Each fold records the values that it could have listed and which of them were needed.
 #[test]
-fn folds_are_lessons() {
-    let setup = ReplayConfig { learn: true, ..setup(&["auto"], &[1_000]) };
-    let found = replay(transcript("one"), &setup, |_| {});
+fn folds_give_training_data() {
+    let config = ReplayConfig { learn: true, ..config(&["auto"], &[1_000]) };
+    let found = replay(transcript("one"), &config, |_| {});
     let training_folds = &found[0].training_folds;
     assert_eq!(training_folds.len(), found[0].folds.len());
     let needed: u32 = training_folds.iter().flat_map(|training_fold| &training_fold.needed).sum();

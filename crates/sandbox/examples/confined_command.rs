@@ -1,5 +1,5 @@
-//! Runs a command that may change one directory, reach no network, and read nothing else of the
-//! user's files.
+//! Runs a command that may change one directory, but not use the network or read the user's other
+//! files.
 //!
 //! ```console
 //! $ cargo run -p waterline-sandbox --example confined_command -- 'echo hi > note; cat note; cat ~/.bashrc'
@@ -12,7 +12,7 @@ use std::time::Duration;
 use waterline_sandbox::{Rules, Shell, Support, Workspace, support};
 
 fn main() -> ExitCode {
-    // First thing: this program is started again to confine itself and become the command.
+    // This must come first: the program is re-executed to confine itself and become the command.
     if let Some(code) = waterline_sandbox::launcher() {
         return code;
     }
@@ -31,7 +31,7 @@ async fn run() -> Result<ExitCode, Box<dyn std::error::Error>> {
         .nth(1)
         .unwrap_or_else(|| "echo hi > note; cat note; cat /etc/shadow".to_owned());
     let directory = std::env::temp_dir().join(format!("confined-{}", std::process::id()));
-    // A workspace is a directory that belongs to one session. Its path holds no symbolic links.
+    // A workspace is a directory that belongs to one session. Its path has no symbolic links.
     let workspace = Workspace::open(&directory, "example", &[])?;
 
     let mut shell = Shell::new();
@@ -41,12 +41,12 @@ async fn run() -> Result<ExitCode, Box<dyn std::error::Error>> {
     }
     shell.environment = vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())];
     let rules = Rules { write: vec![workspace.path().to_owned()], ..Rules::default() };
-    let ended =
+    let result =
         shell.run(&rules, workspace.path(), &command, Some(Duration::from_secs(10))).await?;
-    print!("{}", ended.output);
+    print!("{}", result.output);
     println!(
         "[{}]",
-        ended.status.map_or_else(|| "timed out".to_owned(), |status| status.to_string())
+        result.status.map_or_else(|| "timed out".to_owned(), |status| status.to_string())
     );
     std::fs::remove_dir_all(&directory)?;
     Ok(ExitCode::SUCCESS)

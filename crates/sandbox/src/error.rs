@@ -1,36 +1,39 @@
-//! Why a directory or a file cannot be used.
+//! [`SandboxError`]: errors about workspaces, grants, directories and files.
 
 use std::path::PathBuf;
 
-/// Why a directory or a file cannot be used.
+/// An error about a workspace, a grant, a directory or a file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SandboxError {
     /// The workspace cannot be opened.
-    #[error("the workspace {path} cannot be used: {why}")]
+    #[error("cannot open the workspace {path}: {why}")]
     Workspace {
-        /// Its path.
+        /// The workspace's path.
         path: PathBuf,
         /// The reason.
         why: String,
     },
     /// A directory cannot be granted.
-    #[error("the directory {path} cannot be granted: {why}")]
+    #[error("cannot grant access to {path}: {why}")]
     Grant {
-        /// Its path.
+        /// The directory's path.
         path: PathBuf,
         /// The reason.
         why: String,
     },
     /// A path leads out of the workspace and the granted directories.
-    #[error("{path} is outside the directories that may be accessed: {}; only the user can grant more", allowed.join(", "))]
+    #[error(
+        "{path} is outside the directories that may be accessed: {}; only the user can grant more",
+        allowed.join(", ")
+    )]
     Outside {
         /// The path as it was written.
         path: String,
         /// The directories that may be accessed.
         allowed: Vec<String>,
     },
-    /// Nothing is there.
+    /// The file or directory does not exist.
     #[error("{path} does not exist")]
     NotFound {
         /// The path as it was written.
@@ -48,32 +51,32 @@ pub enum SandboxError {
         /// The path as it was written.
         path: String,
     },
-    /// A pipe, a device or a socket.
+    /// The path is a pipe, a device or a socket.
     #[error("{path} is not a regular file")]
     NotRegular {
         /// The path as it was written.
         path: String,
     },
-    /// The file is too large to be read at once.
-    #[error("{path} has {bytes} bytes, more than the {limit} that are read at once")]
+    /// The file is too large to read.
+    #[error("{path} is too large to read: {bytes} bytes, and the limit is {limit}")]
     TooLarge {
         /// The path as it was written.
         path: String,
-        /// Its size.
+        /// The size of the file.
         bytes: u64,
-        /// The largest size that is read.
+        /// The largest size that can be read.
         limit: u64,
     },
-    /// The file holds no text.
+    /// The file is binary.
     #[error("{path} is not a text file ({bytes} bytes)")]
     NotText {
         /// The path as it was written.
         path: String,
-        /// Its size.
+        /// The size of the file.
         bytes: usize,
     },
-    /// The path cannot be used as it is written.
-    #[error("{path:?} is not a usable path: {why}")]
+    /// The path is invalid.
+    #[error("invalid path {path:?}: {why}")]
     Path {
         /// The path as it was written.
         path: String,
@@ -81,31 +84,29 @@ pub enum SandboxError {
         why: &'static str,
     },
     /// The directory was granted for reading only.
-    #[error("{path} may only be read")]
+    #[error("{path} is read-only: the user granted read access only")]
     ReadOnly {
-        /// The whole path.
+        /// The absolute path.
         path: PathBuf,
     },
-    /// The file says which session owns the workspace.
+    /// The file records which session owns the workspace.
     #[error("{path} records which session owns this workspace and cannot be changed")]
     Protected {
-        /// The path.
+        /// The path inside the workspace.
         path: &'static str,
     },
-    /// The mode of a file or of a directory above it forbids it.
-    #[error(
-        "the permissions of {path}, or of a directory above it, do not allow this; chmod changes them"
-    )]
+    /// The mode of a file, or of a directory above it, forbids the operation.
+    #[error("permission denied for {path} or a directory above it; chmod can change that")]
     Permissions {
         /// The path as it was written.
         path: String,
     },
-    /// The operating system refused.
+    /// Any other I/O error.
     #[error("{path}: {error}")]
     Io {
         /// The path as it was written.
         path: String,
-        /// What it said.
+        /// The I/O error.
         #[source]
         error: std::io::Error,
     },

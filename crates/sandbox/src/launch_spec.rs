@@ -1,4 +1,4 @@
-//! What a re-executed program is to do, as it travels on its command line.
+//! [`LaunchSpec`]: instructions for a re-executed program, passed on its command line.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,12 +7,13 @@ use crate::rules::Rules;
 /// The first argument of a re-executed program. The spec as JSON, `--` and the command follow.
 pub(crate) const LAUNCH_ARGUMENT: &str = "sandbox-exec";
 
-/// What a re-executed program is to do.
+/// Instructions for a re-executed program.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct LaunchSpec {
     pub(crate) rules: Rules,
-    /// Whether Landlock must confine the command; without it the rest still holds.
+    /// Whether Landlock must confine the command. The other protections apply in any case.
     pub(crate) confined: bool,
-    /// Whether a supervisor runs already: then the process confines itself and becomes the command.
+    /// Whether a supervisor is already running. If so, the process is the launcher: it confines
+    /// itself and becomes the command.
     pub(crate) supervised: bool,
 }

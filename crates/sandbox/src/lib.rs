@@ -1,17 +1,16 @@
-//! Shell commands that the Linux kernel confines, and files that are reached only inside granted
+//! Runs shell commands confined by the Linux kernel, and opens files only inside granted
 //! directories.
 //!
-//! The crate has two parts that do not need each other: [`Shell`] runs commands, [`workspace`] and
-//! [`small_file`] read and write files through directory handles. It knows no sessions, no models
-//! and no agents.
+//! The crate has two independent parts: [`Shell`] runs commands; [`workspace`] and [`small_file`]
+//! read and write files through directory handles. It knows nothing about models or agents.
 //!
 //! # What the host program must do
 //!
-//! A process cannot confine another one, only itself. A command is therefore started by
-//! re-executing the host program twice: a *supervisor*, which kills whatever is left when the
-//! command ends or the host dies, and a *launcher*, which confines itself and then becomes the
-//! shell. So the host program must hand over to this crate **first thing in `main`**, before it
-//! parses arguments, starts threads or an async runtime, opens files or prints:
+//! A process can confine only itself, not another process. [`Shell`] therefore starts a command by
+//! re-executing the host program twice: as a *supervisor*, which kills every remaining process when
+//! the command ends or the host dies, and as a *launcher*, which confines itself and then becomes
+//! the shell. The host program must call [`launcher`] **first thing in `main`**, before it parses
+//! arguments, starts threads or an async runtime, opens files or prints:
 //!
 //! ```no_run
 //! fn main() -> std::process::ExitCode {
@@ -23,12 +22,14 @@
 //! }
 //! ```
 //!
-//! [`launcher`] looks at the first argument only. It returns `None` in an ordinary start, and the
-//! exit code of the command where the program was re-executed. A library that cannot change `main`
-//! (a Python module, for example) ships a small helper binary with that `main` and sets
-//! [`Shell::launcher`] to its path.
+//! [`launcher`] looks only at the first argument. It returns `None` when the program was started
+//! normally, and the command's exit code when the program was re-executed to run one. Without this
+//! call, the re-executed host would run its own `main` instead of the command.
 //!
-//! Then a command is run like this (see also `examples/confined_command.rs`):
+//! A library that cannot change `main`, such as a Python module, ships a small helper binary with
+//! this `main` and sets [`Shell::launcher`] to its path.
+//!
+//! The host can then run commands (see also `examples/confined_command.rs`):
 //!
 //! ```no_run
 //! # async fn example() -> std::io::Result<()> {
@@ -40,44 +41,46 @@
 //! shell.environment = vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())];
 //! let directory = Path::new("/srv/work");
 //! let rules = Rules { write: vec![directory.to_owned()], ..Rules::default() };
-//! let ended = shell.run(&rules, directory, "ls -l", None).await?;
-//! println!("{}", ended.output);
+//! let result = shell.run(&rules, directory, "ls -l", None).await?;
+//! println!("{}", result.output);
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! The host should also call [`hide`] once at start if its memory or environment holds secrets.
+//! If the host's memory or environment holds secrets, it should also call [`hide`] once at startup.
 //!
 //! # What is confined
 //!
-//! - **Files** (Landlock): a command reads, writes and executes only below [`Rules::write`], reads
-//!   and executes below [`Rules::read`] and the system's program directories, and sees a fixed list
-//!   of files of `/etc` and `/proc`.
-//! - **Network** (seccomp and Landlock): no socket can be made unless [`Rules::network`] is set;
-//!   sockets of other programs on this machine stay closed even then.
+//! - **Files** (Landlock): a command can read, write and execute below [`Rules::write`]; read and
+//!   execute below [`Rules::read`] and in the system's program directories; and read a fixed list
+//!   of files in `/etc` and `/proc`. Nothing else is accessible.
+//! - **Network** (seccomp and Landlock): no sockets unless [`Rules::network`] is set. Unix sockets
+//!   of other programs on this machine stay unreachable even then.
 //! - **Processes**: no signals to processes outside, no `ptrace`, no namespaces, no `setsid`. All
-//!   processes of a command share one POSIX session, which is killed when the command ends, times
-//!   out, is dropped, or the host dies.
-//! - **Environment and file descriptors**: only the variables in [`Shell::environment`];
-//!   descriptors that the host inherited are closed.
-//! - **Output and time**: the middle of a long output is dropped; a command is killed after its
-//!   timeout.
+//!   processes of a command share one POSIX session. It is killed when the command ends or times
+//!   out, when the future is dropped, and when the host dies.
+//! - **Environment and file descriptors**: the command sees only the variables in
+//!   [`Shell::environment`]. Descriptors that the host inherited are closed.
+//! - **Output and time**: the middle of a long output is dropped, and a command is killed when its
+//!   timeout expires.
 //!
 //! # What is not confined
 //!
-//! CPU time, memory and disk space within the timeout; mode, times and owner of files that belong
-//! to the user (Landlock has no rule for them); anything a user's own files in the granted
-//! directories make other programs do later (a `Makefile`, a git hook).
+//! - CPU time, memory and disk space, within the timeout.
+//! - The mode, times and owner of the user's files: Landlock has no rule for them.
+//! - What other programs do later because of files in the granted directories, such as a
+//!   `Makefile` or a git hook.
 //!
 //! # Without Landlock
 //!
-//! [`support`] asks the kernel. Landlock below ABI 3 counts as none, because it cannot prevent
-//! truncation. Where it is missing, set [`Shell::confined`] to `false`: seccomp, process
-//! supervision and the clean environment still hold, but the command reaches every file that the
-//! user reaches, so the host should ask a person before each command. With `confined` set and no
-//! Landlock, the launcher refuses to start the command. Outside Linux there is no launcher:
-//! [`Shell::new`] leaves [`Shell::launcher`] empty, and a command runs in a process group of its
-//! own, unconfined.
+//! [`support`] reports whether the kernel has Landlock. ABI 1 and 2 count as missing, because they
+//! cannot prevent truncation. If Landlock is missing, set [`Shell::confined`] to `false`: seccomp,
+//! process supervision and the clean environment still apply, but a command can access every file
+//! that the user can, so the host should ask for approval before each command. If `confined` is set
+//! and Landlock is missing, the launcher refuses to run the command.
+//!
+//! Outside Linux there is no launcher: [`Shell::new`] leaves [`Shell::launcher`] empty, and a
+//! command runs unconfined in its own process group.
 
 mod error;
 #[cfg(target_os = "linux")]

@@ -1,5 +1,5 @@
-//! The kernel's means: Landlock for files, ports and signals, seccomp for sockets and for leaving
-//! the POSIX session.
+//! Confines the calling thread: Landlock restricts files, ports and signals; seccomp denies sockets
+//! and syscalls such as `setsid`, which would leave the POSIX session.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,20 +16,21 @@ use seccompiler::{
 
 use crate::rules::Rules;
 
-/// What this program knows of Landlock; an older kernel enforces what it knows.
+/// The newest Landlock ABI that is used; an older kernel enforces what it supports.
 const ABI: landlock::ABI = ABI::V6;
 
-/// Below this a file outside could still be cut to nothing.
-const LEAST: landlock::ABI = ABI::V3;
+/// The oldest Landlock ABI that suffices: before it, a file outside could still be truncated.
+const MINIMUM_ABI: landlock::ABI = ABI::V3;
 
-const MISSING: &str = "the kernel does not have it in ABI 3 or later, or it is switched off";
+const MISSING: &str = "the kernel does not support ABI 3 or later, or Landlock is disabled";
 
-/// Where the system's programs and their libraries are.
-const SYSTEM: [&str; 10] =
+/// The directories of the system's programs and libraries.
+const SYSTEM_DIRECTORIES: [&str; 10] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/opt", "/nix", "/gnu", "/snap"];
 
-/// What programs need of the rest of the system. Not all of `/etc` and `/proc`: they hold secrets.
-const NEEDED: [&str; 37] = [
+/// Other files and directories that programs need. Not all of `/etc` and `/proc`: they hold
+/// secrets.
+const SYSTEM_FILES: [&str; 37] = [
     "/etc/alternatives",
     "/etc/bash.bashrc",
     "/etc/ca-certificates",
@@ -69,29 +70,33 @@ const NEEDED: [&str; 37] = [
     "/proc/stat",
 ];
 
-/// Devices that are nobody's.
+/// Harmless devices.
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 
-/// Confines this thread and everything it starts, for good. Files are confined only if `from_files`
-/// is set.
-pub(crate) fn confine(rules: &Rules, from_files: bool) -> Result<(), String> {
-    if from_files {
-        files(rules).map_err(|error| format!("Landlock: {error}"))?;
+/// Confines this thread and everything it starts, irrevocably. Files are confined only if
+/// `confine_files` is set.
+pub(crate) fn confine(rules: &Rules, confine_files: bool) -> Result<(), String> {
+    if confine_files {
+        restrict_files(rules).map_err(|error| format!("Landlock: {error}"))?;
     }
-    let made = |error: seccompiler::BackendError| format!("seccomp: {error}");
-    for filter in [other_numbers(), unknown().map_err(made)?, calls(rules.network).map_err(made)?] {
+    let failed = |error: seccompiler::BackendError| format!("seccomp: {error}");
+    let filters = [
+        x32_filter(),
+        missing_syscalls_filter().map_err(failed)?,
+        denied_syscalls_filter(rules.network).map_err(failed)?,
+    ];
+    for filter in filters {
         seccompiler::apply_filter(&filter).map_err(|error| format!("seccomp: {error}"))?;
     }
     Ok(())
 }
 
-/// Refuses calls by the numbers of x32, a second set for the same calls that no filter of ours
-/// knows.
+/// Denies syscalls by their x32 numbers, a second numbering that the other filters do not know.
 #[cfg(target_arch = "x86_64")]
-fn other_numbers() -> BpfProgram {
+fn x32_filter() -> BpfProgram {
     let step = |code, jt, jf, k| seccompiler::sock_filter { code, jt, jf, k };
     vec![
-        // The number of the call; at or above the first of x32 it is unknown, else it is allowed.
+        // Load the syscall number. From the first x32 number on return ENOSYS, below it allow.
         step(0x20, 0, 0, 0),
         step(0x35, 0, 1, 0x4000_0000),
         step(0x06, 0, 0, libc::SECCOMP_RET_ERRNO | libc::ENOSYS.cast_unsigned()),
@@ -99,17 +104,19 @@ fn other_numbers() -> BpfProgram {
     ]
 }
 
-/// Refuses nothing: only there is a second set of numbers.
+/// Allows everything: only x86-64 has a second numbering.
 #[cfg(not(target_arch = "x86_64"))]
-fn other_numbers() -> BpfProgram {
+fn x32_filter() -> BpfProgram {
     vec![seccompiler::sock_filter { code: 0x06, jt: 0, jf: 0, k: libc::SECCOMP_RET_ALLOW }]
 }
 
-fn files(rules: &Rules) -> Result<(), String> {
+fn restrict_files(rules: &Rules) -> Result<(), String> {
     let text = |error: landlock::RulesetError| error.to_string();
-    let least = Ruleset::default().set_compatibility(CompatLevel::HardRequirement);
-    let least = least.handle_access(AccessFs::from_all(LEAST)).map_err(|_| MISSING.to_owned())?;
-    let mut handled = least
+    let required = Ruleset::default()
+        .set_compatibility(CompatLevel::HardRequirement)
+        .handle_access(AccessFs::from_all(MINIMUM_ABI))
+        .map_err(|_| MISSING.to_owned())?;
+    let mut handled = required
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(ABI))
         .map_err(text)?;
@@ -117,21 +124,21 @@ fn files(rules: &Rules) -> Result<(), String> {
         handled = handled.handle_access(AccessNet::from_all(ABI)).map_err(text)?;
     }
     let mut ruleset = handled.scope(Scope::from_all(ABI)).map_err(text)?.create().map_err(text)?;
-    let looks = AccessFs::from_read(ABI);
-    for path in SYSTEM.iter().chain(&NEEDED).map(Path::new) {
-        ruleset = allow(ruleset, path, looks, ResolveFlags::empty())?;
+    let read = AccessFs::from_read(ABI);
+    for path in SYSTEM_DIRECTORIES.iter().chain(&SYSTEM_FILES).map(Path::new) {
+        ruleset = allow(ruleset, path, read, ResolveFlags::empty())?;
     }
     for path in DEVICES.iter().map(Path::new) {
         ruleset =
             allow(ruleset, path, AccessFs::ReadFile | AccessFs::WriteFile, ResolveFlags::empty())?;
     }
-    // A link in the path of a folder that is granted would be one that a command put there.
+    // The paths had no links when they were granted, so a link was put there by a command.
     for path in &rules.read {
-        ruleset = allow(ruleset, path, looks, ResolveFlags::NO_SYMLINKS)?;
+        ruleset = allow(ruleset, path, read, ResolveFlags::NO_SYMLINKS)?;
     }
-    let changes = AccessFs::from_all(ABI) & !AccessFs::MakeBlock & !AccessFs::MakeChar;
+    let write = AccessFs::from_all(ABI) & !AccessFs::MakeBlock & !AccessFs::MakeChar;
     for path in &rules.write {
-        ruleset = allow(ruleset, path, changes, ResolveFlags::NO_SYMLINKS)?;
+        ruleset = allow(ruleset, path, write, ResolveFlags::NO_SYMLINKS)?;
     }
     match ruleset.restrict_self().map_err(text)?.ruleset {
         RulesetStatus::NotEnforced => Err(MISSING.to_owned()),
@@ -139,7 +146,7 @@ fn files(rules: &Rules) -> Result<(), String> {
     }
 }
 
-/// Allows something below a path; a path that is not there needs no rule.
+/// Allows access below a path. A path that does not exist needs no rule.
 fn allow(
     ruleset: RulesetCreated,
     path: &Path,
@@ -150,19 +157,18 @@ fn allow(
     else {
         return Ok(ruleset);
     };
-    // A right to make or list something says nothing about a file.
-    let is_folder = fstat(&handle)
-        .is_ok_and(|found| FileType::from_raw_mode(found.st_mode) == FileType::Directory);
-    let access = if is_folder { access } else { access & AccessFs::from_file(ABI) };
+    // Rights such as creating or listing entries do not apply to a file.
+    let is_directory = fstat(&handle)
+        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory);
+    let access = if is_directory { access } else { access & AccessFs::from_file(ABI) };
     ruleset
         .add_rule(PathBeneath::new(handle, access))
         .map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Calls that no command needs: they leave its POSIX session, look into other processes, or change
-/// the machine. What only the system's administrator may call is here too, because programs are
-/// sometimes run by one.
-const REFUSED: &[i64] = &[
+/// Syscalls that no command needs: they leave its POSIX session, inspect other processes, or change
+/// the machine. Some of them need root, which a host may be run as.
+const DENIED_SYSCALLS: &[i64] = &[
     libc::SYS_setsid,
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
@@ -243,17 +249,18 @@ const REFUSED: &[i64] = &[
     libc::SYS_keyctl,
 ];
 
-/// Calls that are younger than their names in the crate; their numbers are the same everywhere.
+/// Syscalls that the `libc` crate does not name yet; their numbers are the same on every
+/// architecture.
 const SETXATTRAT: i64 = 463;
 const REMOVEXATTRAT: i64 = 466;
 const OPEN_TREE_ATTR: i64 = 467;
 const FILE_SETATTR: i64 = 469;
 
-/// Calls that may be made about the own process only: by the number of an argument, and what it
-/// must be.
-const OWN_ONLY: [(i64, &[(u8, u64)]); 7] = [
+/// Syscalls that a process may make only about itself: pairs of an argument's index and the value
+/// it must have.
+const SELF_ONLY_SYSCALLS: [(i64, &[(u8, u64)]); 7] = [
     (libc::SYS_prlimit64, &[(0, 0)]),
-    // The first argument of these two says what the second one names: a process, a group or a user.
+    // In these two, the first argument tells whether the second is a process, a group or a user.
     (libc::SYS_setpriority, &[(0, 0), (1, 0)]),
     (libc::SYS_ioprio_set, &[(0, 1), (1, 0)]),
     (libc::SYS_sched_setaffinity, &[(0, 0)]),
@@ -262,8 +269,8 @@ const OWN_ONLY: [(i64, &[(u8, u64)]); 7] = [
     (libc::SYS_sched_setattr, &[(0, 0)]),
 ];
 
-/// What a new process may not have of its own: in a world of its own it would be an administrator.
-const WORLDS: [i32; 7] = [
+/// Namespaces that a new process may not create: inside them it would have root's capabilities.
+const NAMESPACES: [i32; 7] = [
     libc::CLONE_NEWUSER,
     libc::CLONE_NEWNS,
     libc::CLONE_NEWPID,
@@ -273,63 +280,65 @@ const WORLDS: [i32; 7] = [
     libc::CLONE_NEWCGROUP,
 ];
 
-/// The bits of a socket's type that say what kind it is.
-const KIND: u64 = 0xf;
+/// The bits of a socket's type without its flags.
+const SOCKET_TYPE_MASK: u64 = 0xf;
 
-/// What may be ordered of a file that is open to be read, and changes it: its flags, twice, and a
-/// lease on it.
-const FILE_ORDERS: [u64; 2] = [0x4008_6602, 0x401c_5820];
+/// Requests that change a file even if it is open only for reading: `FS_IOC_SETFLAGS`,
+/// `FS_IOC_FSSETXATTR`, and a lease.
+const FILE_CHANGING_IOCTLS: [u64; 2] = [0x4008_6602, 0x401c_5820];
 const F_SETLEASE: u64 = 1024;
 
-/// Refuses calls; without the network every socket, also those of other programs on this machine.
-fn calls(network: bool) -> Result<BpfProgram, seccompiler::BackendError> {
+/// Returns a filter that denies syscalls. Without the network it denies every socket; with it, only
+/// Unix sockets.
+fn denied_syscalls_filter(network: bool) -> Result<BpfProgram, seccompiler::BackendError> {
     let is =
         |argument, op, value| SeccompCondition::new(argument, SeccompCmpArgLen::Dword, op, value);
-    let mut refused: BTreeMap<i64, Vec<SeccompRule>> =
-        REFUSED.iter().map(|call| (*call, Vec::new())).collect();
-    for (call, owns) in OWN_ONLY {
-        let others = owns
-            .iter()
-            .map(|(argument, own)| SeccompRule::new(vec![is(*argument, SeccompCmpOp::Ne, *own)?]));
-        refused.insert(call, others.collect::<Result<_, _>>()?);
+    let mut denied: BTreeMap<i64, Vec<SeccompRule>> =
+        DENIED_SYSCALLS.iter().map(|call| (*call, Vec::new())).collect();
+    for (call, allowed) in SELF_ONLY_SYSCALLS {
+        let others = allowed.iter().map(|(argument, value)| {
+            SeccompRule::new(vec![is(*argument, SeccompCmpOp::Ne, *value)?])
+        });
+        denied.insert(call, others.collect::<Result<_, _>>()?);
     }
-    let worlds = WORLDS.iter().map(|world| {
-        let bit = u64::from(world.cast_unsigned());
+    let namespaces = NAMESPACES.iter().map(|namespace| {
+        let bit = u64::from(namespace.cast_unsigned());
         SeccompRule::new(vec![is(0, SeccompCmpOp::MaskedEq(bit), bit)?])
     });
-    refused.insert(libc::SYS_clone, worlds.collect::<Result<_, _>>()?);
-    // Servers of this machine that listen at a path take orders too: a container engine for
-    // example. A pair of datagram sockets can be turned to them.
+    denied.insert(libc::SYS_clone, namespaces.collect::<Result<_, _>>()?);
+    // Local servers that listen at a path accept commands too, a container engine for example. One
+    // end of a pair of datagram sockets can send to them.
     let local = is(0, SeccompCmpOp::Eq, u64::from(libc::AF_UNIX.cast_unsigned()))?;
     let sockets = if network { vec![SeccompRule::new(vec![local])?] } else { Vec::new() };
-    refused.insert(libc::SYS_socket, sockets);
+    denied.insert(libc::SYS_socket, sockets);
     let streams =
         [libc::SOCK_STREAM, libc::SOCK_SEQPACKET].map(|kind| u64::from(kind.cast_unsigned()));
-    let others = (0..=KIND).filter(|kind| !streams.contains(kind));
-    let others =
-        others.map(|kind| SeccompRule::new(vec![is(1, SeccompCmpOp::MaskedEq(KIND), kind)?]));
-    refused.insert(libc::SYS_socketpair, others.collect::<Result<_, _>>()?);
-    for (call, orders) in
-        [(libc::SYS_ioctl, FILE_ORDERS.as_slice()), (libc::SYS_fcntl, &[F_SETLEASE])]
+    let others = (0..=SOCKET_TYPE_MASK)
+        .filter(|kind| !streams.contains(kind))
+        .map(|kind| SeccompRule::new(vec![is(1, SeccompCmpOp::MaskedEq(SOCKET_TYPE_MASK), kind)?]));
+    denied.insert(libc::SYS_socketpair, others.collect::<Result<_, _>>()?);
+    for (call, requests) in
+        [(libc::SYS_ioctl, FILE_CHANGING_IOCTLS.as_slice()), (libc::SYS_fcntl, &[F_SETLEASE])]
     {
-        let orders =
-            orders.iter().map(|order| SeccompRule::new(vec![is(1, SeccompCmpOp::Eq, *order)?]));
-        refused.insert(call, orders.collect::<Result<_, _>>()?);
+        let requests = requests
+            .iter()
+            .map(|request| SeccompRule::new(vec![is(1, SeccompCmpOp::Eq, *request)?]));
+        denied.insert(call, requests.collect::<Result<_, _>>()?);
     }
-    filter(refused, libc::EPERM)
+    filter(denied, libc::EPERM)
 }
 
-/// Calls that are said not to exist, so that programs take the older ones, whose arguments a filter
-/// can see.
-fn unknown() -> Result<BpfProgram, seccompiler::BackendError> {
+/// Returns a filter that reports newer syscalls as missing, so that programs use the older ones,
+/// whose arguments a filter can inspect.
+fn missing_syscalls_filter() -> Result<BpfProgram, seccompiler::BackendError> {
     filter(BTreeMap::from([(libc::SYS_clone3, Vec::new())]), libc::ENOSYS)
 }
 
 fn filter(
-    refused: BTreeMap<i64, Vec<SeccompRule>>,
+    denied: BTreeMap<i64, Vec<SeccompRule>>,
     error: i32,
 ) -> Result<BpfProgram, seccompiler::BackendError> {
-    let refusal = SeccompAction::Errno(error.cast_unsigned());
-    SeccompFilter::new(refused, SeccompAction::Allow, refusal, std::env::consts::ARCH.try_into()?)?
+    let denial = SeccompAction::Errno(error.cast_unsigned());
+    SeccompFilter::new(denied, SeccompAction::Allow, denial, std::env::consts::ARCH.try_into()?)?
         .try_into()
 }

@@ -1,4 +1,4 @@
-//! Opening a file through a directory handle.
+//! Opens files through a directory handle.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use cap_std::fs::{Dir, File, OpenOptions};
 /// does not block.
 ///
 /// # Errors
-/// When the file is not there, may not be read, or lies outside the directory.
+/// When the file does not exist, may not be read, or is outside the directory.
 pub fn open_in(dir: &Dir, path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true);

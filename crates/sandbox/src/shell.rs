@@ -1,5 +1,5 @@
-//! Running one command: its environment, its output up to a limit, its timeout, and the end of
-//! everything that it started.
+//! Runs one command: sets its environment, collects its output up to a limit, enforces its timeout,
+//! and kills everything it started.
 
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
@@ -14,35 +14,35 @@ use tokio::process::{Child, ChildStdin, Command};
 use crate::launch_spec::{LAUNCH_ARGUMENT, LaunchSpec};
 use crate::rules::Rules;
 
-/// How much of an output is kept: its beginning and its end.
+/// How much of an output is kept at its start and at its end.
 const HEAD_BYTES: usize = 512 * 1024;
 const TAIL_BYTES: usize = 512 * 1024;
 
-/// How long to wait for the last output after a command ended; a process that got away may hold the
-/// pipe open for ever.
-const LAST_OUTPUT: Duration = Duration::from_secs(2);
+/// How long to wait for the last output after a command has ended. A process that escaped could
+/// hold the pipe open forever.
+const LAST_OUTPUT_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The timeout of commands unless another one is set.
-const TIMEOUT: Duration = Duration::from_secs(120);
+/// The default timeout of commands.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// How commands are run.
+/// Runs commands with the same settings.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Shell {
     /// A program that calls [`launcher`](crate::launcher) first thing in its `main`: the host
     /// program itself, or a helper. Without one, commands run unconfined.
     pub launcher: Option<PathBuf>,
-    /// Whether Landlock must confine the files of commands. If it is set and the kernel cannot,
-    /// commands are not run.
+    /// Whether Landlock must restrict the files of commands. If this is set and the kernel does not
+    /// support it, commands are not run.
     pub confined: bool,
     /// The environment of commands; they see no other variables.
     pub environment: Vec<(String, String)>,
-    /// Directories that commands may read, in addition to the system's own. Their paths must hold
-    /// no symbolic links.
+    /// Directories that commands may read, in addition to the system's own. Their paths must not
+    /// contain symbolic links.
     pub read: Vec<PathBuf>,
     /// Whether commands may use the network.
     pub network: bool,
-    /// How long a command may take unless its caller says otherwise.
+    /// The timeout of a command, unless the caller passes another.
     pub timeout: Duration,
 }
 
@@ -59,23 +59,28 @@ impl Shell {
     #[must_use]
     pub fn new() -> Self {
         let is_linux = cfg!(target_os = "linux");
-        // Not by its path: a command may have put another program there.
-        let launcher = is_linux.then(|| PathBuf::from("/proc/self/exe"));
-        let (environment, read) = (Vec::new(), Vec::new());
-        Self { launcher, confined: is_linux, environment, read, network: false, timeout: TIMEOUT }
+        Self {
+            // Not the executable's path: a command may have put another program there.
+            launcher: is_linux.then(|| PathBuf::from("/proc/self/exe")),
+            confined: is_linux,
+            environment: Vec::new(),
+            read: Vec::new(),
+            network: false,
+            timeout: DEFAULT_TIMEOUT,
+        }
     }
 
-    /// Returns a shell that confines nothing: for tests, and for hosts that confine the whole
-    /// program themselves.
+    /// Returns a shell that does not confine commands, for tests and for hosts that are confined as
+    /// a whole.
     #[must_use]
     pub fn unconfined() -> Self {
         Self { launcher: None, confined: false, ..Self::new() }
     }
 
-    /// Runs a command in a directory. Dropping the future kills the command.
+    /// Runs a command in a directory and returns its output. Dropping the future kills the command.
     ///
     /// # Errors
-    /// When it cannot be started.
+    /// When the command cannot be started.
     pub async fn run(
         &self,
         rules: &Rules,
@@ -91,8 +96,7 @@ impl Shell {
             .envs(self.environment.iter().map(|(name, value)| (name, value)));
         command.stdin(Stdio::piped()).stdout(writer.try_clone()?).stderr(writer);
         let mut child = command.spawn()?;
-        // `command` holds the writing ends of the pipe; while they are open the output does not
-        // end.
+        // `command` holds the write ends of the pipe; the output does not end while they are open.
         drop(command);
         let mut running = Running::new(&mut child);
         if self.launcher.is_none() {
@@ -107,13 +111,13 @@ impl Shell {
             Err(_) => None,
         };
         // Background processes are killed with the command, which also ends the output. A
-        // supervisor has done so already.
+        // supervisor has already done that.
         match status.and_then(|status| status.code()) {
             Some(_) if self.launcher.is_some() => running.forget(),
             _ => tokio::task::spawn_blocking(move || running.kill()).await?,
         }
         let abort = collector.abort_handle();
-        drop(tokio::time::timeout(LAST_OUTPUT, collector).await);
+        drop(tokio::time::timeout(LAST_OUTPUT_TIMEOUT, collector).await);
         abort.abort();
         let buffer =
             std::mem::take(&mut *buffer.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
@@ -121,7 +125,8 @@ impl Shell {
         Ok(CommandOutput { output, status, dropped })
     }
 
-    /// The shell, through the launcher if there is one, else in a process group of its own.
+    /// Builds the shell command: through the launcher if there is one, else in its own process
+    /// group.
     fn command(&self, rules: &Rules, text: &str) -> std::io::Result<Command> {
         let program = if Path::new("/bin/bash").exists() { "/bin/bash" } else { "/bin/sh" };
         let mut command = match &self.launcher {
@@ -151,20 +156,19 @@ impl Shell {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct CommandOutput {
-    /// Its standard output and standard error, in the order they were written.
+    /// Standard output and standard error, in the order they were written.
     pub output: String,
-    /// Its exit status; `None` if it timed out.
+    /// The exit status; `None` if the command timed out.
     pub status: Option<ExitStatus>,
-    /// Bytes in the middle of the output that were not kept.
+    /// Number of bytes dropped from the middle of the output.
     pub dropped: usize,
 }
 
-/// Kills a command and everything it started when it is dropped, also when the caller stops
-/// waiting.
+/// Kills a command and everything it started when dropped, also when the caller stops waiting.
 struct Running {
     /// The supervisor, or the shell itself.
     first: Option<Pid>,
-    /// Closing it tells the supervisor to kill the command.
+    /// Closing it makes the supervisor kill the command.
     stdin: Option<ChildStdin>,
 }
 
@@ -174,7 +178,7 @@ impl Running {
         Self { first, stdin: child.stdin.take() }
     }
 
-    /// The command has ended, and so has everything that it started.
+    /// Disarms the drop, because the command and everything it started have ended.
     fn forget(mut self) {
         self.first = None;
     }
@@ -182,7 +186,7 @@ impl Running {
     fn kill(&mut self) {
         self.stdin = None;
         let Some(first) = self.first.take() else { return };
-        // The processes may have ended already.
+        // The processes may already have ended.
         let _ = rustix::process::kill_process_group(first, Signal::KILL);
         #[cfg(target_os = "linux")]
         crate::process_group::kill_session(first);
@@ -192,14 +196,14 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         if self.first.is_some() {
-            let mut left = Self { first: self.first.take(), stdin: self.stdin.take() };
+            let mut running = Self { first: self.first.take(), stdin: self.stdin.take() };
             // Dropping must not block.
-            std::thread::spawn(move || left.kill());
+            std::thread::spawn(move || running.kill());
         }
     }
 }
 
-/// The beginning and the end of an output of any length.
+/// Keeps the start and the end of an output of any length.
 #[derive(Default)]
 struct OutputBuffer {
     head: Vec<u8>,
@@ -213,9 +217,9 @@ impl OutputBuffer {
         let (head, rest) = bytes.split_at(room.min(bytes.len()));
         self.head.extend_from_slice(head);
         self.tail.extend(rest);
-        let over = self.tail.len().saturating_sub(TAIL_BYTES);
-        self.tail.drain(..over);
-        self.dropped += over;
+        let excess = self.tail.len().saturating_sub(TAIL_BYTES);
+        self.tail.drain(..excess);
+        self.dropped += excess;
     }
 
     fn text(self) -> (String, usize) {
@@ -229,9 +233,9 @@ impl OutputBuffer {
     }
 }
 
-async fn collect(mut from: Receiver, buffer: Arc<Mutex<OutputBuffer>>) {
+async fn collect(mut pipe: Receiver, buffer: Arc<Mutex<OutputBuffer>>) {
     let mut bytes = vec![0; 64 * 1024];
-    while let Ok(count @ 1..) = from.read(&mut bytes).await {
+    while let Ok(count @ 1..) = pipe.read(&mut bytes).await {
         let read = bytes.get(..count).unwrap_or_default();
         buffer.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(read);
     }

@@ -1,6 +1,6 @@
-//! Small files that people write by hand: settings, roles, skills. What is no plain file, or far
-//! too large to be one of these, is refused: a pipe would be waited for without end, and a device
-//! would fill the memory.
+//! Reads small files that people write by hand: settings, roles, skills. It rejects anything that
+//! is not a regular file, because a pipe would block and a device would fill the memory, and files
+//! that are far too large.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
@@ -12,43 +12,45 @@ use rustix::fs::{Mode, OFlags};
 
 use crate::open::open_in;
 
-/// More than this nobody writes by hand.
-const BYTES: u64 = 1_000_000;
+/// The largest file that is read.
+const MAX_BYTES: u64 = 1_000_000;
 
-/// Reads a file of the user's own. A link is followed: some keep their settings elsewhere and link
-/// them here.
+/// Reads one of the user's own files. Links are followed: some users keep their settings elsewhere
+/// and link to them.
 ///
 /// # Errors
-/// When it is not there, no plain file, too large, or no text. The error names the file.
+/// When the file does not exist, is not a regular file, is too large, or is not UTF-8. The error
+/// names the file.
 pub fn read(path: &Path) -> io::Result<String> {
-    // A pipe must not keep whoever opens it waiting, and a terminal must not become ours.
+    // Opening a pipe must not block, and a terminal must not become the controlling one.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let opened =
         rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(io::Error::from);
     text(opened, path)
 }
 
-/// Reads a file that came with a folder, perhaps from somebody else: no link leads out of that
-/// folder. `path` begins there.
+/// Reads a file that came with a directory, perhaps from someone else. `path` is relative to that
+/// directory, and no link may lead out of it.
 ///
 /// # Errors
-/// As for a file of the user's own; also when a link leads out.
-pub fn read_inside(folder: &Path, path: &Path) -> io::Result<String> {
-    let whole = if folder == Path::new(".") { path.to_owned() } else { folder.join(path) };
+/// The same as [`read`], and when a link leads out.
+pub fn read_inside(directory: &Path, path: &Path) -> io::Result<String> {
+    let full_path =
+        if directory == Path::new(".") { path.to_owned() } else { directory.join(path) };
     let opened =
-        Dir::open_ambient_dir(folder, ambient_authority()).and_then(|dir| open_in(&dir, path));
+        Dir::open_ambient_dir(directory, ambient_authority()).and_then(|dir| open_in(&dir, path));
     let opened = opened.map(cap_std::fs::File::into_std).map_err(|error| match error.kind() {
-        // The kernel says of both only that the permission is missing.
+        // The two cases have the same error kind.
         ErrorKind::PermissionDenied => io::Error::new(
             error.kind(),
-            "it may not be read, or it is a link that leads out of its folder",
+            "permission denied, or a link that leads out of its directory",
         ),
         _ => error,
     });
-    text(opened, &whole)
+    text(opened, &full_path)
 }
 
-/// The text of a file that was opened without looking at what it is.
+/// Returns the text of a file that was opened without a look at its type.
 fn text(opened: io::Result<File>, path: &Path) -> io::Result<String> {
     let refused = |kind: ErrorKind, why: &str| {
         io::Error::new(kind, format!("cannot read {}: {why}", path.display()))
@@ -56,44 +58,44 @@ fn text(opened: io::Result<File>, path: &Path) -> io::Result<String> {
     let failed = |error: io::Error| refused(error.kind(), &error.to_string());
     let file = opened.map_err(failed)?;
     if !file.metadata().map_err(failed)?.is_file() {
-        return Err(refused(ErrorKind::InvalidInput, "it is no plain file"));
+        return Err(refused(ErrorKind::InvalidInput, "not a regular file"));
     }
     let mut bytes = Vec::new();
-    file.take(BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
-    if bytes.len() as u64 > BYTES {
-        return Err(refused(ErrorKind::InvalidData, "it has more than 1 MB"));
+    file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(refused(ErrorKind::InvalidData, "larger than 1 MB"));
     }
-    String::from_utf8(bytes).map_err(|_| refused(ErrorKind::InvalidData, "it is no text in UTF-8"))
+    String::from_utf8(bytes).map_err(|_| refused(ErrorKind::InvalidData, "not valid UTF-8"))
 }
 
-/// A folder of such files: the user's own, or one that came with a project, perhaps from somebody
-/// else.
+/// A directory of small files: the user's own, or one that came with a project, perhaps from
+/// someone else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Folder {
     path: PathBuf,
-    /// The project that it came with: no link in it leads out of there.
+    /// The project it came with. No link in the directory may lead out of the project.
     project: Option<PathBuf>,
 }
 
 impl Folder {
-    /// A folder of the user's own.
+    /// A directory of the user's own files.
     pub fn own(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), project: None }
     }
 
-    /// A folder that lies in a project's, at `path` from there.
+    /// A directory in a project, at `path` relative to it.
     pub fn of_project(project: impl Into<PathBuf>, path: impl AsRef<Path>) -> Self {
         let project = project.into();
         Self { path: project.join(path), project: Some(project) }
     }
 
-    /// Whether somebody else may have made it.
+    /// Returns whether it came with a project, so that someone else may have written it.
     #[must_use]
     pub const fn is_foreign(&self) -> bool {
         self.project.is_some()
     }
 
-    /// The paths of what is in it, by name; none where it cannot be looked into.
+    /// Returns the paths of the entries, sorted by name; none if the directory cannot be read.
     #[must_use]
     pub fn entries(&self) -> Vec<PathBuf> {
         let mut paths: Vec<PathBuf> = match &self.project {
@@ -120,11 +122,11 @@ impl Folder {
         paths
     }
 
-    /// Reads a file in it, by the whole path that [`Folder::entries`] gave.
+    /// Reads a file in the directory, by a path from [`Folder::entries`].
     ///
     /// # Errors
-    /// When it is not there, no plain file, too large, or no text; also when it came with a project
-    /// and a link leads out of that.
+    /// When the file does not exist, is not a regular file, is too large, or is not UTF-8; for a
+    /// project also when a link leads out of it.
     pub fn read(&self, path: &Path) -> io::Result<String> {
         match &self.project {
             None => read(path),
@@ -139,45 +141,49 @@ mod tests {
 
     use super::*;
 
-    fn why(read: io::Result<String>) -> String {
-        read.unwrap_err().to_string()
+    fn error(result: io::Result<String>) -> String {
+        result.unwrap_err().to_string()
     }
 
     #[test]
-    fn only_a_plain_and_small_file_is_read() {
-        let folder = tempfile::tempdir().unwrap();
-        let at = |name: &str| folder.path().join(name);
-        std::fs::write(at("good"), "words").unwrap();
+    fn only_small_regular_files_are_read() {
+        let temp = tempfile::tempdir().unwrap();
+        let at = |name: &str| temp.path().join(name);
+        std::fs::write(at("good"), "text").unwrap();
         std::fs::write(at("large"), vec![b' '; 1_000_001]).unwrap();
         std::fs::write(at("bytes"), [0xff]).unwrap();
         symlink("/dev/zero", at("endless")).unwrap();
         assert!(std::process::Command::new("mkfifo").arg(at("pipe")).status().unwrap().success());
-        assert_eq!(read(&at("good")).unwrap(), "words");
-        assert_eq!(read_inside(folder.path(), Path::new("good")).unwrap(), "words");
-        for (name, reason) in [("pipe", "no plain file"), ("large", "1 MB"), ("bytes", "no text")] {
-            for said in [why(read(&at(name))), why(read_inside(folder.path(), Path::new(name)))] {
-                assert!(said.contains(reason) && said.contains(name), "{name}: {said}");
+        assert_eq!(read(&at("good")).unwrap(), "text");
+        assert_eq!(read_inside(temp.path(), Path::new("good")).unwrap(), "text");
+        for (name, reason) in
+            [("pipe", "not a regular file"), ("large", "1 MB"), ("bytes", "not valid UTF-8")]
+        {
+            for message in
+                [error(read(&at(name))), error(read_inside(temp.path(), Path::new(name)))]
+            {
+                assert!(message.contains(reason) && message.contains(name), "{name}: {message}");
             }
         }
-        assert!(why(read(folder.path())).contains("no plain file"));
-        assert!(why(read(&at("endless"))).contains("no plain file"));
-        assert!(why(read_inside(folder.path(), Path::new("endless"))).contains("leads out"));
+        assert!(error(read(temp.path())).contains("not a regular file"));
+        assert!(error(read(&at("endless"))).contains("not a regular file"));
+        assert!(error(read_inside(temp.path(), Path::new("endless"))).contains("leads out"));
         assert_eq!(read(&at("none")).unwrap_err().kind(), ErrorKind::NotFound);
         assert_eq!(
-            read_inside(folder.path(), Path::new("none")).unwrap_err().kind(),
+            read_inside(temp.path(), Path::new("none")).unwrap_err().kind(),
             ErrorKind::NotFound
         );
     }
 
-    /// Whoever keeps settings elsewhere links them; a folder from somebody else does not get at
-    /// files beside it so.
+    /// Users may link to settings kept elsewhere; a project from someone else must not get at
+    /// files outside it that way.
     #[test]
-    fn a_link_is_followed_for_the_user_and_leads_out_of_no_project() {
-        let place = tempfile::tempdir().unwrap();
-        let project = place.path().join("project");
+    fn links_are_followed_for_the_user_but_not_out_of_a_project() {
+        let temp = tempfile::tempdir().unwrap();
+        let project = temp.path().join("project");
         std::fs::create_dir_all(project.join("roles")).unwrap();
-        std::fs::create_dir(place.path().join("outside")).unwrap();
-        std::fs::write(place.path().join("outside/secret.toml"), "secret").unwrap();
+        std::fs::create_dir(temp.path().join("outside")).unwrap();
+        std::fs::write(temp.path().join("outside/secret.toml"), "secret").unwrap();
         std::fs::write(project.join("inside.toml"), "inside").unwrap();
         symlink("../../outside/secret.toml", project.join("roles/out.toml")).unwrap();
         symlink("../inside.toml", project.join("roles/in.toml")).unwrap();
@@ -188,7 +194,7 @@ mod tests {
         let found = roles.entries();
         assert_eq!(found, [project.join("roles/in.toml"), project.join("roles/out.toml")]);
         assert_eq!(roles.read(&found[0]).unwrap(), "inside");
-        assert!(why(roles.read(&found[1])).contains("leads out"));
+        assert!(error(roles.read(&found[1])).contains("leads out"));
         assert!(Folder::of_project(&project, "linked").entries().is_empty());
         assert_eq!(
             Folder::own(project.join("linked")).entries(),

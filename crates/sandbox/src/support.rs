@@ -1,28 +1,28 @@
-//! How well the kernel can confine a command.
+//! Finds out whether the kernel can confine commands.
 
 /// How well the kernel can confine a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Support {
-    /// Files, network and processes.
+    /// It can confine files, network and processes.
     Full,
-    /// Not its files, for this reason.
+    /// It cannot confine files; the reason.
     None(String),
 }
 
-/// Asks the kernel: a thread confines itself to find out, and ends.
+/// Returns what the kernel supports. A short-lived thread confines itself to find out.
 #[must_use]
 pub fn support() -> Support {
     #[cfg(target_os = "linux")]
     {
-        let tried =
+        let outcome =
             std::thread::spawn(|| crate::linux::confine(&crate::rules::Rules::default(), true))
                 .join();
-        match tried {
+        match outcome {
             Ok(Ok(())) => Support::Full,
             Ok(Err(why)) => Support::None(why),
-            Err(_) => Support::None("the kernel could not be asked".to_owned()),
+            Err(_) => Support::None("the check for Landlock failed".to_owned()),
         }
     }
     #[cfg(not(target_os = "linux"))]
-    Support::None("this system has no Landlock".to_owned())
+    Support::None("Landlock is available on Linux only".to_owned())
 }

@@ -1,63 +1,63 @@
-//! Conversations as odd as real ones: unanswered calls, orphan and doubled results, ids that are
-//! missing or used twice, broken arguments, blank and null texts, system messages in the middle,
-//! huge outputs, lone surrogates.
+//! Generates conversations as irregular as real ones: unanswered calls, orphan and duplicate
+//! results, missing and reused ids, invalid arguments, blank and null texts, system messages in the
+//! middle, huge outputs, lone surrogates.
 
 use proptest::collection::vec;
 use proptest::option::weighted;
 use proptest::prelude::{Just, Strategy, any, prop_oneof};
 
-/// One thing that happens in a conversation, before any wire writes it down.
+/// One event of a conversation, independent of the wire.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// A system message.
-    System(Words),
+    System(Content),
     /// A user message.
-    User(Words),
-    /// A user message with a picture.
-    Picture(Words),
-    /// Something of the wire's own that the user sends.
-    Own,
-    /// An assistant message, with thinking, words and calls.
+    User(Content),
+    /// A user message with an image.
+    Image(Content),
+    /// A user message with a part that only this wire has.
+    WireSpecific,
+    /// An assistant message.
     Assistant {
-        /// Thinking, where there is some.
+        /// The thinking, if any.
         thinking: Option<String>,
-        /// Words.
-        words: Words,
-        /// Calls.
+        /// The text.
+        content: Content,
+        /// The tool calls.
         calls: Vec<CallEvent>,
     },
-    /// A result.
+    /// A tool result.
     Result {
         /// The call's id.
         id: String,
-        /// The tool that answers.
+        /// The name of the tool.
         name: String,
         /// The output.
-        words: Words,
-        /// Whether it failed.
+        content: Content,
+        /// Whether the call failed.
         is_error: bool,
     },
 }
 
-/// A call.
+/// A tool call.
 #[derive(Clone, Debug)]
 pub struct CallEvent {
-    /// Its id, perhaps empty or used before.
+    /// The id, perhaps empty or used before.
     pub id: String,
-    /// The tool.
+    /// The name of the tool.
     pub name: String,
-    /// The arguments, perhaps no JSON.
+    /// The arguments, perhaps not JSON.
     pub arguments: String,
 }
 
-/// A text, or the absence of one.
+/// The text of a message, or its absence.
 #[derive(Clone, Debug)]
-pub enum Words {
+pub enum Content {
     /// A text.
     Text(String),
-    /// Null.
+    /// JSON null.
     Null,
-    /// A text with half of a UTF-16 pair in it, as only an escape can write it.
+    /// A text with half of a UTF-16 surrogate pair, which only an escape can express.
     Surrogate,
 }
 
@@ -68,28 +68,47 @@ fn text() -> impl Strategy<Value = String> {
         1 => "[数据库管理系统北京饭店，。 ]{1,30}",
         1 => Just(String::new()),
         1 => Just("  \n".to_owned()),
-        1 => (50_usize..2_000).prop_map(|n| "error in src/main.rs:12 at parse_line\n".repeat(n / 10 + 1)),
-        1 => (1_usize..12).prop_map(|n| format!("[{}]", (0..n).map(|i| format!("{{\"id\":{i},\"title\":\"item {i}\",\"x\":1.0}}")).collect::<Vec<_>>().join(","))),
+        1 => (50_usize..2_000).prop_map(|n| {
+            "error in src/main.rs:12 at parse_line\n".repeat(n / 10 + 1)
+        }),
+        1 => (1_usize..12).prop_map(json_list),
     ]
 }
 
-fn words() -> impl Strategy<Value = Words> {
-    prop_oneof![20 => text().prop_map(Words::Text), 1 => Just(Words::Null), 1 => Just(Words::Surrogate)]
+fn json_list(count: usize) -> String {
+    let item = |i: usize| format!(r#"{{"id":{i},"title":"item {i}","x":1.0}}"#);
+    format!("[{}]", (0..count).map(item).collect::<Vec<_>>().join(","))
 }
 
-/// Few ids, so that they collide; sometimes none.
+fn content() -> impl Strategy<Value = Content> {
+    prop_oneof![
+        20 => text().prop_map(Content::Text),
+        1 => Just(Content::Null),
+        1 => Just(Content::Surrogate),
+    ]
+}
+
+/// Generates few different ids, so that they collide, and sometimes an empty one.
 fn id() -> impl Strategy<Value = String> {
-    prop_oneof![8 => (0_u8..12).prop_map(|n| format!("call_{n}")), 1 => Just(String::new()), 1 => Just("odd id:1".to_owned())]
+    prop_oneof![
+        8 => (0_u8..12).prop_map(|n| format!("call_{n}")),
+        1 => Just(String::new()),
+        1 => Just("odd id:1".to_owned()),
+    ]
 }
 
 fn arguments() -> impl Strategy<Value = String> {
     prop_oneof![
-        6 => "[a-z/_.]{1,20}".prop_map(|path| format!("{{\"path\":\"{path}\",\"n\":1.0,\"big\":1152921504606846976}}")),
+        6 => "[a-z/_.]{1,20}".prop_map(|path| {
+            format!(r#"{{"path":"{path}","n":1.0,"big":1152921504606846976}}"#)
+        }),
         1 => Just(String::new()),
         1 => Just("not json".to_owned()),
         1 => Just(r#"{"half":"\ud83d","whole":"\ud83d\ude00"}"#.to_owned()),
         1 => Just("[1,2]".to_owned()),
-        1 => (100_usize..3_000).prop_map(|n| format!("{{\"path\":\"a.rs\",\"body\":\"{}\"}}", "x = 1; ".repeat(n / 7))),
+        1 => (100_usize..3_000).prop_map(|n| {
+            format!(r#"{{"path":"a.rs","body":"{}"}}"#, "x = 1; ".repeat(n / 7))
+        }),
     ]
 }
 
@@ -100,19 +119,19 @@ fn call() -> impl Strategy<Value = CallEvent> {
 }
 
 fn result(id: String, name: String) -> impl Strategy<Value = Event> {
-    let event = move |(words, is_error)| Event::Result {
+    let event = move |(content, is_error)| Event::Result {
         id: id.clone(),
         name: name.clone(),
-        words,
+        content,
         is_error,
     };
-    (words(), any::<bool>()).prop_map(event)
+    (content(), any::<bool>()).prop_map(event)
 }
 
-/// A step as it should be: calls, and a result for each, in any order; some results are lost.
+/// Generates a regular step: calls and their results in any order. Sometimes a result is missing.
 fn step() -> impl Strategy<Value = Vec<Event>> {
-    (weighted(0.2, text()), words(), vec(call(), 1..4), any::<u8>()).prop_flat_map(
-        |(thinking, words, calls, lost)| {
+    (weighted(0.2, text()), content(), vec(call(), 1..4), any::<u8>()).prop_flat_map(
+        |(thinking, content, calls, lost)| {
             let results: Vec<_> =
                 calls.iter().map(|call| result(call.id.clone(), call.name.clone())).collect();
             results.prop_map(move |mut results| {
@@ -124,7 +143,7 @@ fn step() -> impl Strategy<Value = Vec<Event>> {
                 }
                 let mut events = vec![Event::Assistant {
                     thinking: thinking.clone(),
-                    words: words.clone(),
+                    content: content.clone(),
                     calls: calls.clone(),
                 }];
                 events.extend(results);
@@ -136,24 +155,30 @@ fn step() -> impl Strategy<Value = Vec<Event>> {
 
 fn events() -> impl Strategy<Value = Vec<Event>> {
     prop_oneof![
-        5 => words().prop_map(|words| vec![Event::User(words)]),
-        1 => words().prop_map(|words| vec![Event::Picture(words)]),
-        1 => Just(vec![Event::Own]),
+        5 => content().prop_map(|content| vec![Event::User(content)]),
+        1 => content().prop_map(|content| vec![Event::Image(content)]),
+        1 => Just(vec![Event::WireSpecific]),
         8 => step(),
-        4 => (weighted(0.1, text()), words()).prop_map(|(thinking, words)| vec![Event::Assistant { thinking, words, calls: Vec::new() }]),
-        1 => words().prop_map(|words| vec![Event::System(words)]),
+        4 => (weighted(0.1, text()), content()).prop_map(|(thinking, content)| {
+            vec![Event::Assistant { thinking, content, calls: Vec::new() }]
+        }),
+        1 => content().prop_map(|content| vec![Event::System(content)]),
         1 => id().prop_flat_map(|id| result(id, "tool".to_owned())).prop_map(|result| vec![result]),
     ]
 }
 
-/// A conversation of up to about `most` events, mostly as a real program would write it.
-pub fn conversation(most: usize) -> impl Strategy<Value = Vec<Event>> {
+/// Generates a conversation of up to about `max` events, mostly as a real program would write it.
+pub fn conversation(max: usize) -> impl Strategy<Value = Vec<Event>> {
     let opening = prop_oneof![
-        3 => (text(), text()).prop_map(|(system, user)| vec![Event::System(Words::Text(format!("You are {system}"))), Event::User(Words::Text(format!("Please {user}")))]),
-        1 => text().prop_map(|user| vec![Event::User(Words::Text(user))]),
+        3 => (text(), text()).prop_map(|(system, user)| {
+            let system = Content::Text(format!("You are {system}"));
+            let user = Content::Text(format!("Please {user}"));
+            vec![Event::System(system), Event::User(user)]
+        }),
+        1 => text().prop_map(|user| vec![Event::User(Content::Text(user))]),
         1 => Just(Vec::new()),
     ];
-    (opening, vec(events(), 0..most)).prop_map(|(mut all, rest)| {
+    (opening, vec(events(), 0..max)).prop_map(|(mut all, rest)| {
         all.extend(rest.into_iter().flatten());
         all
     })

@@ -1,6 +1,5 @@
-//! What Waterline's tests share: conversations in a short notation, generators of conversations as
-//! odd as real ones, and a model server that does what it is told, faults included. A
-//! dev-dependency only.
+//! Shared by Waterline's tests: conversations in a short notation, generators of irregular
+//! conversations, and scripted models with faults. A dev-dependency only.
 
 pub mod dice;
 mod effort;
@@ -19,6 +18,6 @@ pub use effort::effort;
 pub use generate::{Event, conversation};
 pub use notation::{messages, show};
 
-/// The wires that the testkit can speak, which the shared suites run over.
+/// The wires that the testkit supports. The shared test suites run over all of them.
 pub const WIRES: [Wire; 4] =
     [Wire::OPENAI_CHAT, Wire::OPENAI_RESPONSES, Wire::ANTHROPIC, Wire::GEMINI];

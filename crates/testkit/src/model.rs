@@ -1,5 +1,5 @@
-//! A model behind one of the four protocols, with a window of its own: it refuses what is too long,
-//! in its provider's words, or reads only the end of it and says nothing.
+//! A model with a limited window, on one of the four wires: it rejects a prompt that is too long,
+//! with its provider's error message, or silently truncates it.
 
 use serde_json::json;
 use waterline::message::Wire;
@@ -7,25 +7,25 @@ use waterline::message::Wire;
 use crate::server::{Received, Reply};
 use crate::spoken::Spoken;
 
-/// A model with a window.
+/// A model with a limited window.
 #[derive(Clone, Copy, Debug)]
 pub struct Model {
-    /// What it speaks.
+    /// Its wire.
     pub wire: Wire,
-    /// Tokens it takes.
+    /// The largest prompt in tokens.
     pub window: usize,
-    /// Whether it says so.
+    /// Whether it rejects a larger prompt.
     pub refuses: bool,
 }
 
 impl Model {
-    /// The tokens of a request, as the model counts them.
+    /// Returns the tokens of a request, as the model counts them.
     #[must_use]
     pub fn tokens(received: &Received) -> usize {
         received.body.len() / 4
     }
 
-    /// Answers a request, or refuses it.
+    /// Answers a request, or rejects it.
     #[must_use]
     pub fn reply(&self, received: &Received, spoken: Spoken) -> Reply {
         let prompt = Self::tokens(received);
@@ -41,18 +41,21 @@ impl Model {
         let body = match self.wire.name() {
             "anthropic" => {
                 let message = format!("prompt is too long: {prompt} tokens > {window} maximum");
-                json!({"type": "error", "error": {"type": "invalid_request_error", "message": message}})
+                let error = json!({"type": "invalid_request_error", "message": message});
+                json!({"type": "error", "error": error})
             }
             "openai-chat" | "openai-responses" => {
                 let message = format!(
-                    "This model's maximum context length is {window} tokens. However, your messages resulted in {prompt} tokens. \
-                     Please reduce the length of the messages."
+                    "This model's maximum context length is {window} tokens. However, your \
+                     messages resulted in {prompt} tokens. Please reduce the length of the \
+                     messages."
                 );
                 json!({"error": {"message": message, "code": "context_length_exceeded"}})
             }
             _ => {
                 let message = format!(
-                    "The input token count ({prompt}) exceeds the maximum number of tokens allowed ({window})."
+                    "The input token count ({prompt}) exceeds the maximum number of tokens \
+                     allowed ({window})."
                 );
                 json!({"error": {"code": 400, "message": message, "status": "INVALID_ARGUMENT"}})
             }

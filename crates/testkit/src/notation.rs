@@ -2,22 +2,22 @@
 
 use waterline::message::{Body, Message, Part, Role, ToolCall, ToolResult};
 
-/// The messages of a notation: `S` system, `H` human, `A` an answer, `A[a,b]` calls, `T(a)` a
-/// result. Each text says which message it is; `H:words` sets it.
+/// Parses the notation: `S` system, `H` human, `A` an answer, `A[a,b]` calls, `T(a)` a result. The
+/// default text has the message's index; `H:text` sets another.
 #[must_use]
 pub fn messages(notation: &str) -> Vec<Message> {
-    notation.split_whitespace().enumerate().map(|(at, word)| message(at, word)).collect()
+    notation.split_whitespace().enumerate().map(|(at, symbol)| message(at, symbol)).collect()
 }
 
-fn message(at: usize, word: &str) -> Message {
-    let (kind, words) = word.split_once(':').unwrap_or((word, ""));
+fn message(at: usize, symbol: &str) -> Message {
+    let (kind, given) = symbol.split_once(':').unwrap_or((symbol, ""));
     let text =
-        |name: &str| if words.is_empty() { format!("{name} {at}") } else { words.to_owned() };
+        |name: &str| if given.is_empty() { format!("{name} {at}") } else { given.to_owned() };
     if let Some(ids) = kind.strip_prefix("A[").and_then(|rest| rest.strip_suffix(']')) {
         let call = |id: &str| ToolCall::new(id, "tool", "{}");
         let mut parts: Vec<Part> = ids.split(',').map(|id| Body::Call(call(id)).into()).collect();
-        if !words.is_empty() {
-            parts.insert(0, Part::text(words));
+        if !given.is_empty() {
+            parts.insert(0, Part::text(given));
         }
         return Message::new(Role::Assistant, parts);
     }
@@ -31,12 +31,13 @@ fn message(at: usize, word: &str) -> Message {
     }
 }
 
-/// A list of messages in the notation; a result that was made because none came is `T(a!)`.
+/// Writes messages in the notation. A failed result, for example one made for an unanswered call,
+/// is `T(a!)`.
 pub fn show<'a>(messages: impl IntoIterator<Item = &'a Message>) -> String {
-    messages.into_iter().map(word).collect::<Vec<_>>().join(" ")
+    messages.into_iter().map(symbol).collect::<Vec<_>>().join(" ")
 }
 
-fn word(message: &Message) -> String {
+fn symbol(message: &Message) -> String {
     let results: Vec<String> = message.results().map(result).collect();
     if !results.is_empty() {
         return results.join(" ");
@@ -51,6 +52,6 @@ fn word(message: &Message) -> String {
 }
 
 fn result(result: &ToolResult) -> String {
-    let made = if result.is_error { "!" } else { "" };
-    format!("T({}{made})", result.call_id)
+    let mark = if result.is_error { "!" } else { "" };
+    format!("T({}{mark})", result.call_id)
 }

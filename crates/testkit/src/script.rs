@@ -1,4 +1,4 @@
-//! A model that says its lines one after the other.
+//! A model that follows a script of replies.
 
 use std::collections::VecDeque;
 use std::io;
@@ -10,59 +10,59 @@ use waterline::message::Wire;
 use crate::server::{Received, Reply, Server};
 use crate::spoken::Spoken;
 
-/// What the model does next.
+/// One reply of the model.
 #[derive(Clone, Debug)]
 pub enum Line {
-    /// Says something, and is done.
+    /// A complete answer.
     Says(String),
-    /// Says something and is cut at its limit.
+    /// An answer that is truncated at the output limit.
     Cut(String),
-    /// Calls tools.
+    /// Tool calls.
     Calls(Vec<(&'static str, Value)>),
-    /// Never answers.
+    /// No answer at all.
     Hangs,
 }
 
-/// Says something.
+/// An answer with this text.
 pub fn says(text: impl Into<String>) -> Line {
     Line::Says(text.into())
 }
 
-/// Calls one tool.
+/// A call of one tool.
 #[must_use]
 pub fn calls(tool: &'static str, arguments: Value) -> Line {
     Line::Calls(vec![(tool, arguments)])
 }
 
-/// The models that the server says it has.
+/// The models that the server lists.
 const MODELS: &str = r#"{"data":[{"id":"m"},{"id":"n"}]}"#;
 
-/// Starts a model that says its lines over OpenAI's chat, then always "done". Who asks which models
-/// there are is told `m` and `n`.
+/// Starts a server on the OpenAI chat wire that replies with the lines in order, then always with
+/// "done". It lists the models `m` and `n`.
 ///
 /// # Errors
 /// When there is no free port.
 pub async fn model(lines: Vec<Line>) -> io::Result<Server> {
-    let play = player(lines);
+    let script = player(lines);
     Server::start(move |received| match received.path.as_str() {
         "/v1/models" => Reply::status(200, MODELS),
-        _ => play(received),
+        _ => script(received),
     })
     .await
 }
 
-/// A script that says lines one after the other, then always "done".
+/// Returns a script that replies with the lines in order, then always with "done".
 pub(crate) fn player(lines: Vec<Line>) -> impl Fn(&Received) -> Reply + Send + Sync + 'static {
-    let lines = Mutex::new((VecDeque::from(lines), 0));
+    let state = Mutex::new((VecDeque::from(lines), 0));
     move |received| {
-        let mut left = lines.lock().unwrap_or_else(PoisonError::into_inner);
-        let line = left.0.pop_front().unwrap_or_else(|| says("done"));
-        left.1 += 1;
-        reply(received, &line, left.1)
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        let line = state.0.pop_front().unwrap_or_else(|| says("done"));
+        state.1 += 1;
+        reply(received, &line, state.1)
     }
 }
 
-/// One line as an answer to a request; `turn` makes the ids of its calls its own.
+/// Returns the reply for one line; `turn` makes the ids of its calls unique.
 #[must_use]
 pub fn reply(received: &Received, line: &Line, turn: usize) -> Reply {
     let prompt = received.body.len() / 4;
@@ -70,8 +70,7 @@ pub fn reply(received: &Received, line: &Line, turn: usize) -> Reply {
         Line::Hangs => return Reply::Hang,
         Line::Says(text) | Line::Cut(text) => Spoken::text(text.as_str(), prompt),
         Line::Calls(calls) => {
-            let calls = calls.iter().enumerate();
-            let calls = calls.map(|(at, (tool, arguments))| {
+            let calls = calls.iter().enumerate().map(|(at, (tool, arguments))| {
                 (format!("call_{turn}_{at}"), (*tool).to_owned(), arguments.clone())
             });
             Spoken { calls: calls.collect(), prompt, ..Spoken::default() }

@@ -1,5 +1,5 @@
-//! A model in the test's own process: it plays the same scripts as [`crate::server::Server`],
-//! without HTTP between.
+//! A model in the test's process: it follows the same scripts as [`crate::server::Server`], without
+//! HTTP.
 
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,10 +13,10 @@ use waterline_provider::{CallError, EventStream, Model, RawEvent, Refused, Reque
 use crate::script::{Line, player};
 use crate::server::{Received, Reply, bytes};
 
-/// Decides on each request.
+/// Decides how to reply to each request.
 type Script = Arc<dyn Fn(&Received) -> Reply + Send + Sync>;
 
-/// A model that plays a script. Its clones share what was received.
+/// A model that follows a script. Clones share the list of received requests.
 #[derive(Clone)]
 pub struct Scripted {
     wire: Wire,
@@ -26,25 +26,25 @@ pub struct Scripted {
 }
 
 impl Scripted {
-    /// A model on OpenAI's chat. `script` decides on each request.
+    /// Creates a model on the OpenAI chat wire. `script` decides how to reply to each request.
     pub fn new(script: impl Fn(&Received) -> Reply + Send + Sync + 'static) -> Self {
         Self::on(Wire::OPENAI_CHAT, script)
     }
 
-    /// A model on a wire.
+    /// Creates a model on a wire. `script` decides how to reply to each request.
     pub fn on(wire: Wire, script: impl Fn(&Received) -> Reply + Send + Sync + 'static) -> Self {
         static NUMBER: AtomicUsize = AtomicUsize::new(1);
         let address = format!("scripted://{}", NUMBER.fetch_add(1, Ordering::Relaxed));
         Self { wire, address, script: Arc::new(script), received: Arc::default() }
     }
 
-    /// A model that says its lines one after the other, then always "done".
+    /// Creates a model that replies with the lines in order, then always with "done".
     #[must_use]
     pub fn lines(lines: Vec<Line>) -> Self {
         Self::new(player(lines))
     }
 
-    /// The requests it got so far, with the bodies that its wire would send.
+    /// Returns the requests received so far, with the bodies that the wire would send.
     #[must_use]
     pub fn received(&self) -> Vec<Received> {
         self.received.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -60,12 +60,13 @@ impl fmt::Debug for Scripted {
 impl Model for Scripted {
     fn call(&self, request: Request<'_>) -> EventStream {
         let request = Received { body: request.body(self.wire), ..Received::default() };
-        let (wire, script, received) =
-            (self.wire, Arc::clone(&self.script), Arc::clone(&self.received));
+        let wire = self.wire;
+        let script = Arc::clone(&self.script);
+        let received = Arc::clone(&self.received);
         let answered = async move {
-            let asked = request.clone();
-            // A script may wait for something: on a thread of its own it holds nothing up.
-            let reply = tokio::task::spawn_blocking(move || script(&asked)).await;
+            let copy = request.clone();
+            // A script may block, so it runs on a separate thread.
+            let reply = tokio::task::spawn_blocking(move || script(&copy)).await;
             received.lock().unwrap_or_else(PoisonError::into_inner).push(request);
             let reply =
                 reply.map_err(|error| CallError::failed(format!("the script failed: {error}")))?;
@@ -91,23 +92,24 @@ impl Model for Scripted {
     }
 }
 
-/// A reply as the events of a call.
+/// Returns a reply as the events of a call.
 async fn play(wire: Wire, reply: Reply) -> Result<EventStream, CallError> {
     match reply {
-        Reply::Stream { events, .. } => Ok(decode(wire, stream::iter(events).map(whole))),
+        Reply::Stream { events, .. } => Ok(decode(wire, stream::iter(events).map(raw_event))),
         Reply::Slow { events, pause } => Ok(decode(wire, slowly(events, pause))),
         Reply::Cut { events, at } => {
             let mut sent = 0;
-            let reaches = |event: &String| {
+            let is_sent = |event: &String| {
                 sent += bytes(std::slice::from_ref(event)).len();
                 sent <= at
             };
-            let events: Vec<String> = events.into_iter().take_while(reaches).collect();
+            let events: Vec<String> = events.into_iter().take_while(is_sent).collect();
             let broken = stream::once(async { Err("the connection broke".to_owned()) });
-            Ok(decode(wire, stream::iter(events).map(whole).chain(broken)))
+            Ok(decode(wire, stream::iter(events).map(raw_event).chain(broken)))
         }
         Reply::Stall { events, after } => {
-            Ok(decode(wire, stream::iter(events).take(after).map(whole).chain(stream::pending())))
+            let sent = stream::iter(events).take(after).map(raw_event);
+            Ok(decode(wire, sent.chain(stream::pending())))
         }
         Reply::Status { status, headers, body } => {
             let headers = headers.lines().filter_map(|line| line.split_once(": "));
@@ -119,7 +121,7 @@ async fn play(wire: Wire, reply: Reply) -> Result<EventStream, CallError> {
     }
 }
 
-fn whole(data: String) -> Result<RawEvent, String> {
+fn raw_event(data: String) -> Result<RawEvent, String> {
     Ok(RawEvent::new(data))
 }
 
@@ -129,6 +131,6 @@ fn slowly(
 ) -> impl futures_util::Stream<Item = Result<RawEvent, String>> {
     stream::iter(events).then(move |data| async move {
         tokio::time::sleep(pause).await;
-        whole(data)
+        raw_event(data)
     })
 }

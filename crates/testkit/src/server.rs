@@ -1,6 +1,6 @@
-//! A model server that answers as it is told: whole, in pieces of any size, slowly, not at all,
-//! broken off at any byte. It speaks just enough HTTP for that, by hand, because a proper server
-//! would not send half an answer.
+//! A model server that follows a script: it replies at once, in pieces of any size, slowly, not at
+//! all, or breaks off at any byte. Its HTTP is written by hand, because a proper server would not
+//! send half a response.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -9,33 +9,33 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What the server got.
+/// A request that the server received.
 #[derive(Clone, Debug, Default)]
 pub struct Received {
-    /// The path, with what stands behind the question mark.
+    /// The path with the query.
     pub path: String,
-    /// The headers, names in small letters.
+    /// The headers, with names in lower case.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: String,
 }
 
 impl Received {
-    /// The value of a header.
+    /// Returns the value of a header.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 }
 
-/// What the server does.
+/// How the server replies.
 #[derive(Clone, Debug)]
 pub enum Reply {
-    /// Streams events, in pieces of so many bytes (0: all at once).
+    /// Streams events, in pieces of any size.
     Stream {
         /// The data of each event.
         events: Vec<String>,
-        /// Bytes a piece.
+        /// Bytes per piece; 0 sends everything at once.
         piece: usize,
     },
     /// Streams events slowly, with a pause before each.
@@ -45,73 +45,73 @@ pub enum Reply {
         /// The pause.
         pause: Duration,
     },
-    /// Streams events and breaks off after so many bytes of them.
+    /// Streams events and closes the connection in the middle.
     Cut {
         /// The data of each event.
         events: Vec<String>,
-        /// Where it breaks off.
+        /// The number of bytes to send.
         at: usize,
     },
-    /// Streams so many events, and then says nothing more.
+    /// Streams some events and then sends nothing more.
     Stall {
         /// The data of each event.
         events: Vec<String>,
-        /// How many of them are sent.
+        /// The number of events to send.
         after: usize,
     },
-    /// Answers with a status.
+    /// Replies with a status.
     Status {
-        /// The status.
+        /// The status code.
         status: u16,
-        /// Headers, one a line.
+        /// Headers, one per line.
         headers: String,
         /// The body.
         body: String,
     },
-    /// Answers with a status, promises a body and never sends it.
+    /// Replies with a status, announces a body and never sends it.
     Stuck(u16),
-    /// Takes the request and never answers.
+    /// Reads the request and never replies.
     Hang,
 }
 
 impl Reply {
-    /// Streams events at once.
+    /// A reply that streams events at once.
     #[must_use]
     pub fn stream(events: &[&str]) -> Self {
         Self::Stream { events: owned(events), piece: 0 }
     }
 
-    /// Answers with a status and a body.
+    /// A reply with a status and a body.
     pub fn status(status: u16, body: impl Into<String>) -> Self {
         Self::Status { status, headers: String::new(), body: body.into() }
     }
 }
 
-/// The events as a script holds them.
+/// Converts events to owned strings.
 #[must_use]
 pub fn owned(events: &[&str]) -> Vec<String> {
     events.iter().map(|event| (*event).to_owned()).collect()
 }
 
-/// The bytes of a stream of events.
+/// Encodes events as an event stream.
 #[must_use]
 pub fn bytes(events: &[String]) -> Vec<u8> {
     events.iter().flat_map(|data| format!("data: {data}\n\n").into_bytes()).collect()
 }
 
-/// Decides on each request.
+/// Decides how to reply to each request.
 type Script = Arc<dyn Fn(&Received) -> Reply + Send + Sync>;
 
-/// A running server; it ends with the runtime.
+/// A running server. It stops with the runtime.
 #[derive(Clone, Debug)]
 pub struct Server {
-    /// Its address.
+    /// The server's address.
     pub url: String,
     received: Arc<Mutex<Vec<Received>>>,
 }
 
 impl Server {
-    /// Starts a server on a free port. `script` decides on each request.
+    /// Starts a server on a free port. `script` decides how to reply to each request.
     ///
     /// # Errors
     /// When there is no free port.
@@ -125,9 +125,10 @@ impl Server {
         let script: Script = Arc::new(script);
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let (received, script) = (Arc::clone(&received), Arc::clone(&script));
+                let received = Arc::clone(&received);
+                let script = Arc::clone(&script);
                 tokio::spawn(async move {
-                    // Whoever hangs up in the middle of an answer is what some tests are about.
+                    // Some tests close the connection in the middle of a response.
                     drop(serve(stream, &received, script).await);
                 });
             }
@@ -135,7 +136,7 @@ impl Server {
         Ok(server)
     }
 
-    /// What it got so far.
+    /// Returns the requests received so far.
     #[must_use]
     pub fn received(&self) -> Vec<Received> {
         self.received.lock().map(|received| received.clone()).unwrap_or_default()
@@ -148,10 +149,10 @@ async fn serve(
     script: Script,
 ) -> io::Result<()> {
     let request = read(&mut stream).await?;
-    let asked = request.clone();
-    // A script may wait for something: on a thread of its own it holds nobody up.
+    let copy = request.clone();
+    // A script may block, so it runs on a separate thread.
     let reply =
-        tokio::task::spawn_blocking(move || script(&asked)).await.map_err(io::Error::other)?;
+        tokio::task::spawn_blocking(move || script(&copy)).await.map_err(io::Error::other)?;
     if let Ok(mut received) = received.lock() {
         received.push(request);
     }
@@ -170,7 +171,7 @@ async fn serve(
             }
         }
         Reply::Cut { events, at } => {
-            // A length that is never reached tells the client that something is missing.
+            // The announced length is never reached, so the client notices that data is missing.
             let all = bytes(&events);
             let head = head.replace(
                 "connection: close",
@@ -188,7 +189,8 @@ async fn serve(
         Reply::Status { status, headers, body } => {
             let length = body.len();
             let text = format!(
-                "HTTP/1.1 {status} X\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n{body}"
+                "HTTP/1.1 {status} X\r\n{headers}content-length: {length}\r\n\
+                 connection: close\r\n\r\n{body}"
             );
             stream.write_all(text.as_bytes()).await?;
         }
@@ -204,7 +206,7 @@ async fn serve(
     stream.shutdown().await
 }
 
-/// Writes bytes piece by piece, so that a character or an event may come in two.
+/// Writes bytes piece by piece, so that a character or an event may be split.
 async fn write_pieces(stream: &mut TcpStream, bytes: &[u8], piece: usize) -> io::Result<()> {
     stream.set_nodelay(true)?;
     for part in bytes.chunks(if piece == 0 { bytes.len().max(1) } else { piece }) {

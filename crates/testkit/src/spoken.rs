@@ -1,28 +1,28 @@
-//! An answer as each of the four protocols streams it, for servers that play a model.
+//! Encodes a model's answer as the event stream of each of the four wires.
 
 use serde_json::{Value, json};
 use waterline::message::Wire;
 
-/// What a model says.
+/// A model's answer.
 #[derive(Clone, Debug, Default)]
 pub struct Spoken {
-    /// Its words.
+    /// The text.
     pub text: String,
-    /// Its calls: id, tool, arguments.
+    /// The tool calls: id, tool, arguments.
     pub calls: Vec<(String, String, Value)>,
     /// Tokens of the prompt.
     pub prompt: usize,
-    /// Of these, from the cache.
+    /// Tokens of the prompt that were read from the cache.
     pub cached: usize,
 }
 
 impl Spoken {
-    /// Words, and the tokens that their prompt took.
+    /// Creates an answer with a text, for a prompt of this many tokens.
     pub fn text(text: impl Into<String>, prompt: usize) -> Self {
         Self { text: text.into(), prompt, ..Self::default() }
     }
 
-    /// The events of the stream.
+    /// Returns the data of the stream's events.
     #[must_use]
     pub fn events(&self, wire: Wire) -> Vec<String> {
         let events = match wire.name() {
@@ -39,10 +39,15 @@ impl Spoken {
     }
 
     fn chat(&self) -> Vec<Value> {
-        let chunk = |delta: Value, reason: Value| json!({"model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]});
-        let calls: Vec<Value> = self.calls.iter().enumerate().map(|(index, (id, name, arguments))| {
-            json!({"index": index, "id": id, "type": "function", "function": {"name": name, "arguments": arguments.to_string()}})
-        }).collect();
+        let chunk = |delta: Value, reason: Value| {
+            let choice = json!({"index": 0, "delta": delta, "finish_reason": reason});
+            json!({"model": "m", "choices": [choice]})
+        };
+        let calls = self.calls.iter().enumerate().map(|(index, (id, name, arguments))| {
+            let function = json!({"name": name, "arguments": arguments.to_string()});
+            json!({"index": index, "id": id, "type": "function", "function": function})
+        });
+        let calls: Vec<Value> = calls.collect();
         let mut events =
             vec![chunk(json!({"role": "assistant", "content": self.text}), Value::Null)];
         events.extend(
@@ -52,8 +57,12 @@ impl Spoken {
             json!({}),
             json!(if self.calls.is_empty() { "stop" } else { "tool_calls" }),
         ));
-        let details = json!({"cached_tokens": self.cached});
-        events.push(json!({"choices": [], "usage": {"prompt_tokens": self.prompt, "completion_tokens": self.output(), "prompt_tokens_details": details}}));
+        let usage = json!({
+            "prompt_tokens": self.prompt,
+            "completion_tokens": self.output(),
+            "prompt_tokens_details": {"cached_tokens": self.cached},
+        });
+        events.push(json!({"choices": [], "usage": usage}));
         events
     }
 
@@ -61,31 +70,42 @@ impl Spoken {
         let mut events = vec![json!({"type": "response.created", "response": {"id": "r"}})];
         let mut items = Vec::new();
         if !self.text.is_empty() {
-            items.push(json!({"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": self.text, "annotations": []}]}));
+            let text = json!({"type": "output_text", "text": self.text, "annotations": []});
+            items.push(json!({"type": "message", "role": "assistant", "content": [text]}));
         }
         items.extend(self.calls.iter().map(|(id, name, arguments)| {
-            json!({"type": "function_call", "call_id": id, "name": name, "arguments": arguments.to_string()})
+            let arguments = arguments.to_string();
+            json!({"type": "function_call", "call_id": id, "name": name, "arguments": arguments})
         }));
         for (at, item) in items.into_iter().enumerate() {
             events.push(
                 json!({"type": "response.output_item.added", "output_index": at, "item": item}),
             );
             if at == 0 && !self.text.is_empty() {
-                events.push(json!({"type": "response.output_text.delta", "output_index": at, "delta": self.text}));
+                events.push(json!({
+                    "type": "response.output_text.delta", "output_index": at, "delta": self.text,
+                }));
             }
             events.push(
                 json!({"type": "response.output_item.done", "output_index": at, "item": item}),
             );
         }
-        let usage = json!({"input_tokens": self.prompt, "input_tokens_details": {"cached_tokens": self.cached}, "output_tokens": self.output()});
-        events.push(
-            json!({"type": "response.completed", "response": {"model": "m", "status": "completed", "usage": usage}}),
-        );
+        let usage = json!({
+            "input_tokens": self.prompt,
+            "input_tokens_details": {"cached_tokens": self.cached},
+            "output_tokens": self.output(),
+        });
+        let response = json!({"model": "m", "status": "completed", "usage": usage});
+        events.push(json!({"type": "response.completed", "response": response}));
         events
     }
 
     fn anthropic(&self) -> Vec<Value> {
-        let usage = json!({"input_tokens": self.prompt - self.cached, "cache_read_input_tokens": self.cached, "output_tokens": 1});
+        let usage = json!({
+            "input_tokens": self.prompt - self.cached,
+            "cache_read_input_tokens": self.cached,
+            "output_tokens": 1,
+        });
         let mut events = vec![
             json!({"type": "message_start", "message": {"id": "m", "model": "m", "usage": usage}}),
         ];
@@ -112,7 +132,11 @@ impl Spoken {
             );
         }
         let reason = if self.calls.is_empty() { "end_turn" } else { "tool_use" };
-        events.push(json!({"type": "message_delta", "delta": {"stop_reason": reason}, "usage": {"output_tokens": self.output()}}));
+        events.push(json!({
+            "type": "message_delta",
+            "delta": {"stop_reason": reason},
+            "usage": {"output_tokens": self.output()},
+        }));
         events.push(json!({"type": "message_stop"}));
         events
     }
@@ -122,14 +146,19 @@ impl Spoken {
         if !self.text.is_empty() {
             parts.push(json!({"text": self.text}));
         }
-        parts.extend(
-            self.calls
-                .iter()
-                .map(|(id, name, arguments)| json!({"functionCall": {"id": id, "name": name, "args": arguments}})),
-        );
-        let usage = json!({"promptTokenCount": self.prompt, "cachedContentTokenCount": self.cached, "candidatesTokenCount": self.output()});
-        vec![
-            json!({"candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP"}], "modelVersion": "m", "usageMetadata": usage}),
-        ]
+        parts.extend(self.calls.iter().map(|(id, name, arguments)| {
+            json!({"functionCall": {"id": id, "name": name, "args": arguments}})
+        }));
+        let content = json!({"role": "model", "parts": parts});
+        let usage = json!({
+            "promptTokenCount": self.prompt,
+            "cachedContentTokenCount": self.cached,
+            "candidatesTokenCount": self.output(),
+        });
+        vec![json!({
+            "candidates": [{"content": content, "finishReason": "STOP"}],
+            "modelVersion": "m",
+            "usageMetadata": usage,
+        })]
     }
 }

@@ -1,12 +1,11 @@
-//! Generated conversations as the JSON of each wire, written plainly and apart from the code under
-//! test.
+//! Writes generated conversations as the JSON of each wire, independently of the code under test.
 
 use serde_json::Value;
 use waterline::message::Wire;
 
-use crate::generate::{CallEvent, Event, Words};
+use crate::generate::{CallEvent, Content, Event};
 
-/// The conversation as a request body of a wire.
+/// Writes a conversation as a request body of a wire.
 #[must_use]
 pub fn body(wire: Wire, events: &[Event]) -> String {
     let list: Vec<String> = match wire.name() {
@@ -21,8 +20,8 @@ pub fn body(wire: Wire, events: &[Event]) -> String {
     format!("{{\"id\":\"generated\",\"{name}\":[{}]}}", list.join(","))
 }
 
-/// Results that stand side by side share a message, sometimes with the words behind them, as real
-/// clients write it.
+/// Writes Anthropic messages. Adjacent results share a message, sometimes with the text after them,
+/// as real clients do it.
 fn anthropic(events: &[Event]) -> Vec<String> {
     let mut list: Vec<String> = Vec::new();
     let mut open: Vec<String> = Vec::new();
@@ -34,17 +33,14 @@ fn anthropic(events: &[Event]) -> Vec<String> {
     };
     for (at, event) in events.iter().enumerate() {
         match event {
-            Event::Result { id, words, is_error, .. } => {
+            Event::Result { id, content, is_error, .. } => {
                 if at % 5 == 0 {
                     close(&mut open, &mut list);
                 }
-                let (id, content) = (quote(id), words_json(words));
-                open.push(format!(
-                    r#"{{"type":"tool_result","tool_use_id":{id},"content":{content},"is_error":{is_error}}}"#
-                ));
+                open.push(result_block(id, content, *is_error));
             }
-            Event::User(words) if !open.is_empty() && at % 3 == 0 => {
-                open.push(format!(r#"{{"type":"text","text":{}}}"#, words_json(words)));
+            Event::User(content) if !open.is_empty() && at % 3 == 0 => {
+                open.push(format!(r#"{{"type":"text","text":{}}}"#, content_json(content)));
                 close(&mut open, &mut list);
             }
             _ => {
@@ -61,11 +57,11 @@ fn quote(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-fn words_json(words: &Words) -> String {
-    match words {
-        Words::Text(text) => quote(text),
-        Words::Null => "null".to_owned(),
-        Words::Surrogate => r#""half \ud83d of a pair""#.to_owned(),
+fn content_json(content: &Content) -> String {
+    match content {
+        Content::Text(text) => quote(text),
+        Content::Null => "null".to_owned(),
+        Content::Surrogate => r#""half \ud83d of a pair""#.to_owned(),
     }
 }
 
@@ -80,21 +76,23 @@ fn messages(wire: Wire, event: &Event) -> Vec<String> {
 
 fn chat(event: &Event) -> String {
     match event {
-        Event::System(words) => format!(r#"{{"role":"system","content":{}}}"#, words_json(words)),
-        Event::User(words) => {
-            format!(r#"{{"role":"user","content":{},"x":1.0}}"#, words_json(words))
+        Event::System(content) => {
+            format!(r#"{{"role":"system","content":{}}}"#, content_json(content))
         }
-        Event::Picture(words) => {
+        Event::User(content) => {
+            format!(r#"{{"role":"user","content":{},"x":1.0}}"#, content_json(content))
+        }
+        Event::Image(content) => {
             let url = r#"{"type":"image_url","image_url":{"url":"data:image/png;base64,AAAA"}}"#;
             format!(
                 r#"{{"role":"user","content":[{{"type":"text","text":{}}},{url}]}}"#,
-                words_json(words)
+                content_json(content)
             )
         }
-        Event::Own => {
+        Event::WireSpecific => {
             r#"{"role":"user","content":[{"type":"input_audio","input_audio":{}}]}"#.to_owned()
         }
-        Event::Assistant { thinking, words, calls } => {
+        Event::Assistant { thinking, content, calls } => {
             let thinking = thinking
                 .as_ref()
                 .map_or_else(String::new, |text| format!(",\"reasoning_content\":{}", quote(text)));
@@ -104,37 +102,41 @@ fn chat(event: &Event) -> String {
             } else {
                 format!(",\"tool_calls\":[{}]", list.join(","))
             };
-            format!(r#"{{"role":"assistant","content":{}{thinking}{list}}}"#, words_json(words))
+            format!(r#"{{"role":"assistant","content":{}{thinking}{list}}}"#, content_json(content))
         }
-        Event::Result { id, words, is_error, .. } => {
+        Event::Result { id, content, is_error, .. } => {
             format!(
                 r#"{{"role":"tool","tool_call_id":{},"content":{},"is_error":{is_error}}}"#,
                 quote(id),
-                words_json(words)
+                content_json(content)
             )
         }
     }
 }
 
 fn chat_call(call: &CallEvent) -> String {
-    let (id, arguments) = (quote(&call.id), quote(&call.arguments));
     format!(
-        r#"{{"id":{id},"type":"function","function":{{"name":{},"arguments":{arguments}}}}}"#,
-        quote(&call.name)
+        r#"{{"id":{},"type":"function","function":{{"name":{},"arguments":{}}}}}"#,
+        quote(&call.id),
+        quote(&call.name),
+        quote(&call.arguments)
     )
 }
 
 fn blocks(event: &Event) -> String {
-    let block = |words: &Words| format!(r#"{{"type":"text","text":{}}}"#, words_json(words));
+    let block =
+        |content: &Content| format!(r#"{{"type":"text","text":{}}}"#, content_json(content));
     match event {
-        Event::System(words) => format!(r#"{{"role":"system","content":[{}]}}"#, block(words)),
-        Event::User(words) => format!(r#"{{"role":"user","content":{}}}"#, words_json(words)),
-        Event::Picture(words) => {
-            let picture = r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}"#;
-            format!(r#"{{"role":"user","content":[{},{picture}]}}"#, block(words))
+        Event::System(content) => format!(r#"{{"role":"system","content":[{}]}}"#, block(content)),
+        Event::User(content) => format!(r#"{{"role":"user","content":{}}}"#, content_json(content)),
+        Event::Image(content) => {
+            let image = r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}"#;
+            format!(r#"{{"role":"user","content":[{},{image}]}}"#, block(content))
         }
-        Event::Own => r#"{"role":"user","content":[{"type":"document","source":{}}]}"#.to_owned(),
-        Event::Assistant { thinking, words, calls } => {
+        Event::WireSpecific => {
+            r#"{"role":"user","content":[{"type":"document","source":{}}]}"#.to_owned()
+        }
+        Event::Assistant { thinking, content, calls } => {
             let thinking = thinking.iter().map(|text| {
                 format!(r#"{{"type":"thinking","thinking":{},"signature":"sig"}}"#, quote(text))
             });
@@ -150,36 +152,40 @@ fn blocks(event: &Event) -> String {
                     quote(&call.name)
                 )
             });
-            let list: Vec<String> = thinking.chain([block(words)]).chain(calls).collect();
+            let list: Vec<String> = thinking.chain([block(content)]).chain(calls).collect();
             format!(r#"{{"role":"assistant","content":[{}]}}"#, list.join(","))
         }
-        Event::Result { id, words, is_error, .. } => {
-            let result = format!(
-                r#"{{"type":"tool_result","tool_use_id":{},"content":{},"is_error":{is_error}}}"#,
-                quote(id),
-                words_json(words)
-            );
+        Event::Result { id, content, is_error, .. } => {
+            let result = result_block(id, content, *is_error);
             format!(r#"{{"role":"user","content":[{result}]}}"#)
         }
     }
 }
 
+fn result_block(id: &str, content: &Content, is_error: bool) -> String {
+    format!(
+        r#"{{"type":"tool_result","tool_use_id":{},"content":{},"is_error":{is_error}}}"#,
+        quote(id),
+        content_json(content)
+    )
+}
+
 fn items(event: &Event) -> Vec<String> {
-    let message = |role: &str, words: &Words| {
-        format!(r#"{{"type":"message","role":"{role}","content":{}}}"#, words_json(words))
+    let message = |role: &str, content: &Content| {
+        format!(r#"{{"type":"message","role":"{role}","content":{}}}"#, content_json(content))
     };
     match event {
-        Event::System(words) => vec![message("developer", words)],
-        Event::User(words) => vec![message("user", words)],
-        Event::Picture(words) => {
-            let picture = r#"{"type":"input_image","image_url":"data:image/png;base64,AAAA"}"#;
-            let text = format!(r#"{{"type":"input_text","text":{}}}"#, words_json(words));
-            vec![format!(r#"{{"type":"message","role":"user","content":[{text},{picture}]}}"#)]
+        Event::System(content) => vec![message("developer", content)],
+        Event::User(content) => vec![message("user", content)],
+        Event::Image(content) => {
+            let image = r#"{"type":"input_image","image_url":"data:image/png;base64,AAAA"}"#;
+            let text = format!(r#"{{"type":"input_text","text":{}}}"#, content_json(content));
+            vec![format!(r#"{{"type":"message","role":"user","content":[{text},{image}]}}"#)]
         }
-        Event::Own => {
+        Event::WireSpecific => {
             vec![r#"{"type":"web_search_call","id":"ws_1","status":"completed"}"#.to_owned()]
         }
-        Event::Assistant { thinking, words, calls } => {
+        Event::Assistant { thinking, content, calls } => {
             let thinking = thinking.iter().map(|_| {
                 r#"{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"secret"}"#
                     .to_owned()
@@ -192,30 +198,32 @@ fn items(event: &Event) -> Vec<String> {
                     quote(&call.arguments)
                 )
             });
-            thinking.chain([message("assistant", words)]).chain(calls).collect()
+            thinking.chain([message("assistant", content)]).chain(calls).collect()
         }
-        Event::Result { id, words, .. } => {
+        Event::Result { id, content, .. } => {
             vec![format!(
                 r#"{{"type":"function_call_output","call_id":{},"output":{}}}"#,
                 quote(id),
-                words_json(words)
+                content_json(content)
             )]
         }
     }
 }
 
 fn contents(event: &Event) -> String {
-    let part = |words: &Words| format!(r#"{{"text":{}}}"#, words_json(words));
+    let part = |content: &Content| format!(r#"{{"text":{}}}"#, content_json(content));
     match event {
-        Event::System(words) | Event::User(words) => {
-            format!(r#"{{"role":"user","parts":[{}]}}"#, part(words))
+        Event::System(content) | Event::User(content) => {
+            format!(r#"{{"role":"user","parts":[{}]}}"#, part(content))
         }
-        Event::Picture(words) => {
-            let picture = r#"{"inlineData":{"mimeType":"image/png","data":"AAAA"}}"#;
-            format!(r#"{{"role":"user","parts":[{},{picture}]}}"#, part(words))
+        Event::Image(content) => {
+            let image = r#"{"inlineData":{"mimeType":"image/png","data":"AAAA"}}"#;
+            format!(r#"{{"role":"user","parts":[{},{image}]}}"#, part(content))
         }
-        Event::Own => r#"{"role":"user","parts":[{"fileData":{"fileUri":"files/1"}}]}"#.to_owned(),
-        Event::Assistant { thinking, words, calls } => {
+        Event::WireSpecific => {
+            r#"{"role":"user","parts":[{"fileData":{"fileUri":"files/1"}}]}"#.to_owned()
+        }
+        Event::Assistant { thinking, content, calls } => {
             let thinking =
                 thinking.iter().map(|text| format!(r#"{{"text":{},"thought":true}}"#, quote(text)));
             let calls = calls.iter().map(|call| {
@@ -230,19 +238,22 @@ fn contents(event: &Event) -> String {
                     quote(&call.name)
                 )
             });
-            let list: Vec<String> = thinking.chain([part(words)]).chain(calls).collect();
+            let list: Vec<String> = thinking.chain([part(content)]).chain(calls).collect();
             format!(r#"{{"role":"model","parts":[{}]}}"#, list.join(","))
         }
-        Event::Result { id, name, words, .. } => {
-            let (id, name) = (gemini_id(id), quote(name));
-            let response =
-                format!(r#"{{{id}"name":{name},"response":{{"output":{}}}}}"#, words_json(words));
+        Event::Result { id, name, content, .. } => {
+            let id = gemini_id(id);
+            let name = quote(name);
+            let response = format!(
+                r#"{{{id}"name":{name},"response":{{"output":{}}}}}"#,
+                content_json(content)
+            );
             format!(r#"{{"role":"user","parts":[{{"functionResponse":{response}}}]}}"#)
         }
     }
 }
 
-/// Most of Gemini's calls have no id.
+/// Returns the id field for Gemini, where most calls have none.
 fn gemini_id(id: &str) -> String {
     if id.ends_with(['1', '2']) { format!(r#""id":{},"#, quote(id)) } else { String::new() }
 }

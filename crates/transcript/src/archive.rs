@@ -1,5 +1,5 @@
-//! Imports transcripts into the log, and exports stored sessions as transcripts. The log blocks,
-//! and so do these.
+//! Imports transcripts into the log, and exports stored sessions as transcripts. These functions
+//! block, as the log does.
 
 use serde_json::Value;
 use waterline::message::{Message, Role, Wire};
@@ -13,38 +13,38 @@ use waterline_provider::wire::parse_stored;
 
 use crate::transcript::{Compaction, Entry as Recorded, Standing, Transcript, Usage as Reported};
 
-/// Where the state names the wire that a transcript came on.
+/// The key in the session's state that holds the transcript's wire format.
 const WIRE: &str = "wire";
 
-/// The most characters of a title.
-const TITLE: usize = 80;
+/// Maximum number of characters in a title.
+const MAX_TITLE_CHARS: usize = 80;
 
-/// What an import added to the log.
+/// The result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Imported {
-    /// Messages that were new.
+    /// The number of new messages.
     pub messages: usize,
-    /// Whether the session was new.
+    /// Whether the session was created.
     pub is_new: bool,
-    /// Whether it existed and was continued.
+    /// Whether messages were appended to an existing session.
     pub continued: bool,
-    /// The session that it is a fork of, because the two differ.
+    /// The existing session it is a fork of, if the two diverge.
     pub forked: Option<String>,
 }
 
-/// Imports a recorded conversation: its messages, its model calls, and where the program that
-/// recorded it compacted its context. What the log has already is not stored again.
+/// Imports a recorded conversation: its messages, the usage of its model calls, and its
+/// compactions. Messages that are already in the log are not stored again.
 ///
 /// # Errors
 /// When the log cannot be read or written.
 pub fn import(log: &Log, transcript: &Transcript, user: Option<&str>) -> Result<Imported> {
     let model = Models::builtin().resolve(transcript.model.as_deref().unwrap_or_default());
     let counter = model.counter();
-    let said: Vec<&Recorded> =
+    let recorded: Vec<&Recorded> =
         transcript.entries.iter().filter(|entry| !entry.is_summary).collect();
-    let times = times(&said);
-    let incoming: Vec<Incoming> = said
+    let times = times(&recorded);
+    let incoming: Vec<Incoming> = recorded
         .iter()
         .zip(times)
         .map(|(entry, time)| Incoming::of(&entry.message, &counter).at(time))
@@ -52,37 +52,38 @@ pub fn import(log: &Log, transcript: &Transcript, user: Option<&str>) -> Result<
     let Some(first) = incoming.first() else { return Ok(Imported::default()) };
     let root = Id::of(None, first.role, first.encoding, &first.bytes);
 
-    let mut session = describe(transcript, &said);
+    let mut session = describe(transcript, &recorded);
     session.user = user.map(str::to_owned);
-    let mut stored = Imported { is_new: make(log, &mut session, root)?, ..Imported::default() };
+    let is_new = find_or_create(log, &mut session, root)?;
+    let mut imported = Imported { is_new, ..Imported::default() };
     let (mut offered, appended) = log.offer(&session.id, incoming.clone())?;
-    stored.messages = appended.new;
+    imported.messages = appended.new;
     if offered == Offered::Apart {
-        offered = part(log, &mut session, appended.tip, incoming, &mut stored)?;
+        offered = resolve_divergence(log, &mut session, appended.tip, incoming, &mut imported)?;
     }
-    if stored.is_new && !transcript.tools.is_empty() {
+    if imported.is_new && !transcript.tools.is_empty() {
         let definitions = serde_json::to_vec(&transcript.tools)
-            .map_err(|error| unreadable(&session.id, &error))?;
+            .map_err(|error| invalid_tools(&session.id, &error))?;
         log.set_tools(&session.id, definitions)?;
     }
-    stored.continued = offered == Offered::Continued && !stored.is_new;
-    if stored.continued {
-        learn(log, &session)?;
+    imported.continued = offered == Offered::Continued && !imported.is_new;
+    if imported.continued {
+        update_session(log, &session)?;
     }
-    note_usage(log, &session.id, transcript, &said)?;
+    note_usage(log, &session.id, transcript, &recorded)?;
     note_folds(log, &session.id, transcript, &counter)?;
-    Ok(stored)
+    Ok(imported)
 }
 
-/// The recorded conversation left the way that the stored one went. If all that differs is an
-/// answer that was not finished when it was imported before, the session follows; else it is a
-/// fork.
-fn part(
+/// Handles a recorded conversation that diverges from the stored one. If they differ only in an
+/// answer that was unfinished at the earlier import, the session moves to the new one; otherwise
+/// the recorded conversation becomes a fork.
+fn resolve_divergence(
     log: &Log,
     session: &mut Session,
     tip: Tip,
     incoming: Vec<Incoming>,
-    stored: &mut Imported,
+    imported: &mut Imported,
 ) -> Result<Offered> {
     let known = log.session(&session.id)?;
     let shared = log.compare_tips(known.tip, tip)?.shared;
@@ -97,36 +98,36 @@ fn part(
     session.relation = Relation::Fork;
     session.id = format!("{}-{end}", session.id);
     if create(log, session)? {
-        stored.is_new = true;
-        stored.forked = Some(parent);
+        imported.is_new = true;
+        imported.forked = Some(parent);
     }
     Ok(log.offer(&session.id, incoming)?.0)
 }
 
-/// What the beginning of a file did not tell yet: how long it is, the model, and a better title,
-/// unless somebody gave it one.
-fn learn(log: &Log, told: &Session) -> Result<()> {
-    let mut known = log.session(&told.id)?;
+/// Updates what an earlier import of a shorter file could not know: the length, the model, and a
+/// better title unless the user set one.
+fn update_session(log: &Log, newer: &Session) -> Result<()> {
+    let mut known = log.session(&newer.id)?;
     let first = log.entries_in(known.tip, 0..known.tip.position().min(20))?;
-    let was_made = |title: &str| {
+    let is_generated = |title: &str| {
         title.is_empty()
             || title.starts_with(['<', '/'])
             || first.iter().any(|entry| entry.message(parse_stored).text().starts_with(title))
     };
-    let title = if was_made(&known.title) { told.title.clone() } else { known.title.clone() };
-    let is_longer = told.imported > known.imported;
-    if is_longer || known.model.is_none() && told.model.is_some() || title != known.title {
-        known.imported = known.imported.max(told.imported);
-        known.model = known.model.or_else(|| told.model.clone());
+    let title = if is_generated(&known.title) { newer.title.clone() } else { known.title.clone() };
+    let is_longer = newer.imported > known.imported;
+    if is_longer || known.model.is_none() && newer.model.is_some() || title != known.title {
+        known.imported = known.imported.max(newer.imported);
+        known.model = known.model.or_else(|| newer.model.clone());
         known.title = title;
         log.save(&known)?;
     }
     Ok(())
 }
 
-/// Makes the session, unless it is there. An id that another conversation has gets the beginning of
-/// the first message's id.
-fn make(log: &Log, session: &mut Session, root: Id) -> Result<bool> {
+/// Creates the session unless it exists. If another conversation has its id, the short id of the
+/// first message is appended to it. Returns whether the session was created.
+fn find_or_create(log: &Log, session: &mut Session, root: Id) -> Result<bool> {
     match log.session(&session.id) {
         Err(LogError::NoSession { .. }) => {}
         Err(error) => return Err(error),
@@ -141,7 +142,7 @@ fn make(log: &Log, session: &mut Session, root: Id) -> Result<bool> {
     create(log, session)
 }
 
-/// Makes a session; `false` when it is there, because somebody else imports the same.
+/// Creates a session. Returns `false` if it exists, because another process imports the same file.
 fn create(log: &Log, session: &Session) -> Result<bool> {
     match log.create(session.clone()) {
         Ok(_) => Ok(true),
@@ -150,12 +151,12 @@ fn create(log: &Log, session: &Session) -> Result<bool> {
     }
 }
 
-/// When each message was said, in milliseconds. One that has no time was said when the next one was
-/// that has.
-fn times(said: &[&Recorded]) -> Vec<Option<i64>> {
-    let mut next = said.iter().rev().find_map(|entry| entry.time);
-    let mut times: Vec<Option<i64>> = Vec::with_capacity(said.len());
-    for entry in said.iter().rev() {
+/// Returns the time of each message in milliseconds. A message without a time gets that of the next
+/// one that has one.
+fn times(recorded: &[&Recorded]) -> Vec<Option<i64>> {
+    let mut next = recorded.iter().rev().find_map(|entry| entry.time);
+    let mut times: Vec<Option<i64>> = Vec::with_capacity(recorded.len());
+    for entry in recorded.iter().rev() {
         next = entry.time.or(next);
         times.push(next.map(|seconds| seconds * 1_000));
     }
@@ -163,21 +164,22 @@ fn times(said: &[&Recorded]) -> Vec<Option<i64>> {
     times
 }
 
-fn describe(transcript: &Transcript, said: &[&Recorded]) -> Session {
+fn describe(transcript: &Transcript, recorded: &[&Recorded]) -> Session {
     let mut session = Session::new(&transcript.id);
-    session.title = title(said.iter().map(|entry| &entry.message));
-    session.created = said.iter().find_map(|entry| entry.time).map_or(0, |seconds| seconds * 1_000);
+    session.title = title(recorded.iter().map(|entry| &entry.message));
+    session.created =
+        recorded.iter().find_map(|entry| entry.time).map_or(0, |seconds| seconds * 1_000);
     session.model.clone_from(&transcript.model);
     session.parent.clone_from(&transcript.parent);
     session.state.insert(WIRE.to_owned(), Value::from(transcript.wire.name()));
-    session.imported = said.len() as u64;
+    session.imported = recorded.len() as u64;
     session.relation = match transcript.role {
         Standing::Main => Relation::Main,
         Standing::Branch => Relation::Fork,
         Standing::SubAgent => Relation::SubAgent,
     };
     if session.relation == Relation::SubAgent {
-        // The same each time it is imported.
+        // A hash, so that every import gives the same id.
         let digits = Id::of(None, Role::User, Encoding::Bytes, transcript.id.as_bytes()).short();
         session.context_id = format!("subagent-{}", digits.chars().take(8).collect::<String>());
         session.parent_context = Some("main".to_owned());
@@ -185,8 +187,8 @@ fn describe(transcript: &Transcript, said: &[&Recorded]) -> Session {
     session
 }
 
-/// What the user said first, on one line. What a program wrote in the user's name (`<…>`,
-/// `/command`) is skipped, unless there is nothing else.
+/// Returns the first line of the user's first message. Text that a program wrote in the user's name
+/// (`<…>`, `/command`) is skipped unless there is no other.
 fn title<'a>(messages: impl Iterator<Item = &'a Message>) -> String {
     let texts: Vec<String> = messages
         .filter(|message| message.role == Role::User && message.has_text())
@@ -199,17 +201,22 @@ fn title<'a>(messages: impl Iterator<Item = &'a Message>) -> String {
         .find(|line| !line.starts_with(['<', '/']))
         .or_else(|| lines().next())
         .unwrap_or_default();
-    let cut: String = line.chars().take(TITLE).collect();
-    if cut.len() < line.len() { cut + "…" } else { cut }
+    let truncated: String = line.chars().take(MAX_TITLE_CHARS).collect();
+    if truncated.len() < line.len() { truncated + "…" } else { truncated }
 }
 
-/// Tool definitions of a session that are no JSON of theirs.
-fn unreadable(session: &str, error: &serde_json::Error) -> LogError {
-    LogError::Refused(format!("the tool definitions of session {session} cannot be read: {error}"))
+/// The error for tool definitions that are not the expected JSON.
+fn invalid_tools(session: &str, error: &serde_json::Error) -> LogError {
+    LogError::Refused(format!("invalid tool definitions in session {session}: {error}"))
 }
 
-fn note_usage(log: &Log, session: &str, transcript: &Transcript, said: &[&Recorded]) -> Result<()> {
-    let calls = said.iter().enumerate().filter_map(|(at, entry)| {
+fn note_usage(
+    log: &Log,
+    session: &str,
+    transcript: &Transcript,
+    recorded: &[&Recorded],
+) -> Result<()> {
+    let calls = recorded.iter().enumerate().filter_map(|(at, entry)| {
         let usage = entry.usage?;
         Some(Usage {
             position: at as u64 + 1,
@@ -229,21 +236,21 @@ fn note_usage(log: &Log, session: &str, transcript: &Transcript, said: &[&Record
     Ok(())
 }
 
-/// Where the program itself cut its context: a generation each, with the summary that it wrote.
+/// Stores each compaction of the recording program as a generation, with the summary it wrote.
 fn note_folds(log: &Log, session: &str, transcript: &Transcript, counter: &Counter) -> Result<()> {
     for (at, compaction) in transcript.compactions.iter().enumerate() {
         let before = transcript.entries.iter().take(compaction.at);
-        let said: Vec<&Recorded> = before.filter(|entry| !entry.is_summary).collect();
-        let position = said.len() as u64;
-        let written =
+        let folded: Vec<&Recorded> = before.filter(|entry| !entry.is_summary).collect();
+        let position = folded.len() as u64;
+        let summaries =
             transcript.entries.iter().skip(compaction.at).take_while(|entry| entry.is_summary);
-        let text = written.map(|entry| entry.message.text()).collect::<Vec<_>>().join("\n\n");
-        let original: usize = said.iter().map(|entry| counter.message(&entry.message)).sum();
+        let text = summaries.map(|entry| entry.message.text()).collect::<Vec<_>>().join("\n\n");
+        let original: usize = folded.iter().map(|entry| counter.message(&entry.message)).sum();
         let fold = Fold {
             reason: compaction
                 .trigger
                 .clone()
-                .unwrap_or_else(|| "compacted by the program that held it".to_owned()),
+                .unwrap_or_else(|| "compacted by the original program".to_owned()),
             tokens_before: compaction.before.unwrap_or(original),
             tokens_after: compaction.after.unwrap_or_else(|| counter.text(&text)),
             ..Fold::default()
@@ -298,7 +305,7 @@ pub fn export(log: &Log, session: &Session) -> Result<Transcript> {
     if let Some(hash) = &session.tools {
         let definitions = log.tools(hash)?;
         found.tools = serde_json::from_slice(&definitions)
-            .map_err(|error| unreadable(&session.id, &error))?;
+            .map_err(|error| invalid_tools(&session.id, &error))?;
     }
     for entry in &entries {
         if let Some(recorded) = found.push(entry.message(parse_stored)) {

@@ -1,34 +1,34 @@
-//! Why a file could not be read as a transcript.
+//! [`TranscriptError`]: why a file cannot be read as a transcript.
 
 use thiserror::Error;
 
-/// Why a file could not be read as a transcript.
+/// An error that makes a whole file unreadable.
 #[derive(Debug, Error)]
 pub enum TranscriptError {
     /// The file cannot be read.
     #[error("cannot read {name}")]
     Io {
-        /// The file.
+        /// The file's name.
         name: String,
-        /// Why.
+        /// The I/O error.
         #[source]
         source: std::io::Error,
     },
-    /// It is a database, but not one of ours.
-    #[error("cannot read {name} as a database of OpenAI Agents sessions")]
+    /// The file is an SQLite database without OpenAI Agents sessions.
+    #[error("{name} is an SQLite database, but not one of OpenAI Agents sessions")]
     Database {
-        /// The file.
+        /// The file's name.
         name: String,
-        /// Why.
+        /// The database error.
         #[source]
         source: rusqlite::Error,
     },
-    /// Nothing in it is a conversation.
+    /// The file contains no conversation.
     #[error("{name}: {text}")]
     NoConversation {
-        /// The file.
+        /// The file's name.
         name: String,
-        /// What it is instead, and what was expected.
+        /// The reason, and what was expected.
         text: String,
     },
 }

@@ -1,10 +1,10 @@
-//! Session files of other programs, read as conversations and written again.
+//! Reads and writes the session files of other programs.
 //!
-//! [`read()`] tells the format from the content and hands over one [`Transcript`] after the other;
-//! a line that is broken is reported with its number and skipped, never the file. One file a format
-//! in `format/`; [`mod@write`] has the formats that can be written; [`archive`] imports transcripts
-//! into the log and exports sessions from it. This crate reads files and the log and nothing else:
-//! it prints nothing and reads no environment.
+//! [`read()`] detects the format from the content and passes each [`Transcript`] to a callback. An
+//! invalid line is reported with its number and skipped; the rest of the file is still read. Each
+//! format has one file in `format/`; [`mod@write`] has the formats that can be written; [`archive`]
+//! imports transcripts into the log and exports sessions from it. This crate only accesses files
+//! and the log: it prints nothing and reads no environment variables.
 
 pub mod archive;
 mod error;

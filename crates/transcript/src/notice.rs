@@ -1,13 +1,13 @@
-//! What a reader passed over in a file, and where. How files are read is in `read` and `format`.
+//! [`Notice`]: a part of a file that was skipped.
 
 use std::fmt;
 
-/// Something in a file that was passed over.
+/// A part of a file that was skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// The line, from 1.
+    /// The line number, starting at 1.
     pub line: Option<usize>,
-    /// What is wrong with it.
+    /// Why it was skipped.
     pub text: String,
 }
 

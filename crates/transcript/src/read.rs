@@ -1,5 +1,5 @@
-//! From a file to transcripts: a database, one JSON document, or lines. Lines are read one at a
-//! time, so that a file may be larger than the memory.
+//! Reads transcripts from a database, a JSON document, or JSON lines. Lines are read one at a time,
+//! so a file may be larger than memory.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek};
@@ -12,36 +12,36 @@ use crate::format::{self, Lines};
 use crate::notice::Notice;
 use crate::transcript::Transcript;
 
-/// Where transcripts come from.
+/// The input to read transcripts from.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// A file.
     File(PathBuf),
-    /// Bytes that were read from somewhere else, under a name for people.
+    /// Bytes that were already read, with a name for messages.
     Bytes(String, Vec<u8>),
 }
 
-/// What was found in a file.
+/// The result of reading a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// The name of the format.
     pub format: &'static str,
-    /// How many transcripts were handed over.
+    /// The number of transcripts passed to the callback.
     pub transcripts: usize,
-    /// What was passed over.
+    /// The parts that were skipped.
     pub notices: Vec<Notice>,
 }
 
-/// The format of lists of messages and request bodies, as providers take them.
+/// The name of the format for message lists and request bodies of providers.
 pub const MESSAGES: &str = format::MESSAGES;
 
-/// How many lines are looked at to tell the format.
-const LOOK: usize = 200;
+/// The number of lines to inspect when detecting the format.
+const MAX_PROBED_LINES: usize = 200;
 
-/// Reads a file and hands over its transcripts, until one is answered by `Break`.
+/// Reads a file and calls `visit` with each transcript, until it returns `Break`.
 ///
 /// # Errors
-/// When the file cannot be read, or nothing in it is a conversation.
+/// When the file cannot be read or contains no conversation.
 pub fn read(
     source: &Source,
     mut visit: impl FnMut(Transcript) -> ControlFlow<()>,
@@ -68,18 +68,18 @@ pub fn read(
     Ok(report)
 }
 
-/// The name of a file's format, as [`Report::format`] gives it.
+/// Detects the format of a file and returns its name, as in [`Report::format`].
 ///
 /// # Errors
-/// When the file cannot be read, or is of no known format.
+/// When the file cannot be read or its format is unknown.
 pub fn format_of(source: &Source) -> Result<&'static str, TranscriptError> {
     let reading = Reading { source };
     if reading.database()?.is_some() {
         Ok(format::agents_sqlite::NAME)
     } else if reading.is_lines()? {
-        Ok(reading.recognise()?.name())
+        Ok(reading.recognize()?.name())
     } else {
-        let text = reading.whole()?;
+        let text = reading.document_text()?;
         Ok(format::document_name(&text))
     }
 }
@@ -107,7 +107,7 @@ impl Reading<'_> {
         TranscriptError::NoConversation { name: self.name(), text: text.into() }
     }
 
-    /// The bytes from the beginning, without a byte order mark.
+    /// Opens the source at its start, after a byte order mark.
     fn open(&self) -> Result<Box<dyn BufRead + '_>, TranscriptError> {
         let mut reader: Box<dyn BufRead + '_> = match self.source {
             Source::File(path) => {
@@ -123,43 +123,45 @@ impl Reading<'_> {
         Ok(reader)
     }
 
-    /// The path, when the file is a database.
+    /// Returns the path if the source is an SQLite database.
     fn database(&self) -> Result<Option<&Path>, TranscriptError> {
         let mut reader = self.open()?;
-        let is_one = reader.fill_buf().map_err(self.failed())?.starts_with(b"SQLite format 3\0");
+        let is_sqlite = reader.fill_buf().map_err(self.failed())?.starts_with(b"SQLite format 3\0");
         match self.source {
-            Source::File(path) if is_one => Ok(Some(path)),
-            Source::Bytes(..) if is_one => {
-                Err(self.no_conversation("a database must be given as a file"))
+            Source::File(path) if is_sqlite => Ok(Some(path)),
+            Source::Bytes(..) if is_sqlite => {
+                Err(self
+                    .no_conversation("cannot read an SQLite database from a stream; pass its path"))
             }
             _ => Ok(None),
         }
     }
 
-    /// Whether each line is a JSON value of its own: the first line with something on it is whole,
+    /// Returns whether each line is a JSON value: the first line that is not blank is valid JSON,
     /// and there are more.
     fn is_lines(&self) -> Result<bool, TranscriptError> {
-        let mut first = None;
-        let mut any = false;
+        let mut first_is_valid = None;
+        let mut any_object = false;
         let mut count = 0;
         self.each_line(|_, line| {
             count += 1;
-            let whole = serde_json::from_slice::<serde::de::IgnoredAny>(&line).is_ok();
-            first.get_or_insert(whole);
-            any |= whole && line.starts_with(b"{");
-            // A whole first line settles it as soon as there is a second; a broken one may be
-            // followed by whole ones.
-            if count > 1 && (first == Some(true) || any) || count > LOOK {
+            let is_valid = serde_json::from_slice::<serde::de::IgnoredAny>(&line).is_ok();
+            first_is_valid.get_or_insert(is_valid);
+            any_object |= is_valid && line.starts_with(b"{");
+            // A valid first line decides as soon as there is a second one; an invalid one may be
+            // followed by valid ones.
+            if count > 1 && (first_is_valid == Some(true) || any_object) || count > MAX_PROBED_LINES
+            {
                 return ControlFlow::Break(());
             }
             ControlFlow::Continue(())
         })?;
-        match first {
-            None => Err(self.no_conversation("there is nothing in it")),
+        match first_is_valid {
+            None => Err(self.no_conversation("the file is empty")),
             Some(true) => Ok(count > 1),
-            // A document that is spread over lines has no line that is a whole object, unless its
-            // list has one a line.
-            Some(false) => Ok(any && self.whole().is_err()),
+            // A pretty-printed document has no line that is a complete object, unless it has a list
+            // with one object per line.
+            Some(false) => Ok(any_object && self.document_text().is_err()),
         }
     }
 
@@ -182,17 +184,17 @@ impl Reading<'_> {
         Ok(())
     }
 
-    fn whole(&self) -> Result<Arc<String>, TranscriptError> {
+    fn document_text(&self) -> Result<Arc<String>, TranscriptError> {
         let mut bytes = Vec::new();
         self.open()?.read_to_end(&mut bytes).map_err(self.failed())?;
-        let text = String::from_utf8(bytes).map_err(|_| self.no_conversation("not UTF-8"))?;
+        let text = String::from_utf8(bytes).map_err(|_| self.no_conversation("not valid UTF-8"))?;
         let parsed = serde_json::from_str::<serde::de::IgnoredAny>(&text);
-        parsed.map_err(|error| self.no_conversation(format!("not JSON: {error}")))?;
+        parsed.map_err(|error| self.no_conversation(format!("invalid JSON: {error}")))?;
         Ok(Arc::new(text))
     }
 
     fn document(&self, report: &mut Report, emit: &mut Emit<'_>) -> Result<(), TranscriptError> {
-        let text = self.whole()?;
+        let text = self.document_text()?;
         let (name, found) = format::document(&text).map_err(|error| self.no_conversation(error))?;
         report.format = name;
         let _ = found.into_iter().try_for_each(|transcript| emit(transcript, report));
@@ -200,17 +202,17 @@ impl Reading<'_> {
     }
 
     fn lines(&self, report: &mut Report, emit: &mut Emit<'_>) -> Result<(), TranscriptError> {
-        let mut lines = self.recognise()?;
+        let mut lines = self.recognize()?;
         report.format = lines.name();
         let mut stopped = ControlFlow::Continue(());
         self.each_line(|number, bytes| {
-            let text = String::from_utf8(bytes).map_err(|_| "not UTF-8".to_owned());
-            let taken =
+            let text = String::from_utf8(bytes).map_err(|_| "not valid UTF-8".to_owned());
+            let result =
                 text.and_then(|text| match serde_json::from_str::<serde::de::IgnoredAny>(&text) {
                     Ok(_) => lines.line(&Arc::new(text)),
-                    Err(error) => Err(format!("not JSON: {error}")),
+                    Err(error) => Err(format!("invalid JSON: {error}")),
                 });
-            match taken {
+            match result {
                 Ok(found) => {
                     stopped = found.into_iter().try_for_each(|transcript| emit(transcript, report))
                 }
@@ -224,27 +226,28 @@ impl Reading<'_> {
         if report.transcripts == 0 {
             let first =
                 report.notices.first().map_or_else(String::new, |notice| format!(" ({notice})"));
-            return Err(self.no_conversation(format!("no line of it is a conversation{first}")));
+            return Err(self.no_conversation(format!("no conversation found{first}")));
         }
         Ok(())
     }
 
-    /// The format that knows one of the first lines.
-    fn recognise(&self) -> Result<Box<dyn Lines>, TranscriptError> {
+    /// Returns the format that recognizes one of the first lines.
+    fn recognize(&self) -> Result<Box<dyn Lines>, TranscriptError> {
         let mut found = None;
-        let mut looked = 0;
+        let mut probed = 0;
         self.each_line(|_, line| {
-            looked += 1;
+            probed += 1;
             found = std::str::from_utf8(&line).ok().and_then(format::lines);
-            if found.is_some() || looked >= LOOK {
+            if found.is_some() || probed >= MAX_PROBED_LINES {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
             }
         })?;
         found.ok_or_else(|| {
+            let lines = if probed == 1 { "line" } else { "lines" };
             self.no_conversation(format!(
-                "no known format in its first {looked} lines; known are {}",
+                "unknown format (looked at {probed} {lines}); supported formats: {}",
                 format::names()
             ))
         })

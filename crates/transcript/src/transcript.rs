@@ -1,5 +1,4 @@
-//! A conversation as some program recorded it: the messages, and what the program noted beside
-//! them.
+//! [`Transcript`]: a conversation as a program recorded it, with the messages and their metadata.
 
 use waterline::message::{Message, Wire};
 use waterline_provider::wire::Tool;
@@ -7,39 +6,39 @@ use waterline_provider::wire::Tool;
 /// A recorded conversation: a session, one branch of it, or one of its sub-agents.
 #[derive(Clone, Debug)]
 pub struct Transcript {
-    /// Its id; the file's own where it has one.
+    /// The session's id in the file, or a generated one.
     pub id: String,
     /// The session it belongs to: for a branch the one it left, for a sub-agent the one that
     /// started it.
     pub parent: Option<String>,
-    /// How it stands to its parent.
+    /// Its relation to the parent.
     pub role: Standing,
-    /// The model it was held with, the first one if there were several.
+    /// The model; the first one if there were several.
     pub model: Option<String>,
-    /// The wire its messages are written in.
+    /// The wire format of the messages.
     pub wire: Wire,
-    /// The tool definitions, where the file has them.
+    /// The tool definitions, if the file has them.
     pub tools: Vec<Tool>,
-    /// What was said, in order.
+    /// The messages, in order.
     pub entries: Vec<Entry>,
-    /// Where the program itself cut its context.
+    /// The points where the recording program compacted its context.
     pub compactions: Vec<Compaction>,
 }
 
-/// How a transcript stands to the session it came from.
+/// The relation of a transcript to the session it came from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Standing {
     /// The session itself.
     #[default]
     Main,
-    /// A way that was left: the user went back and said something else.
+    /// An abandoned branch: the user rewound and continued differently.
     Branch,
-    /// An agent that the session started.
+    /// A sub-agent that the session started.
     SubAgent,
 }
 
 impl Standing {
-    /// The word for it.
+    /// Returns its name in written files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -50,49 +49,50 @@ impl Standing {
     }
 }
 
-/// One message, with what was noted beside it.
+/// One message with its metadata.
 #[derive(Clone, Debug)]
 pub struct Entry {
     /// The message.
     pub message: Message,
     /// Seconds since 1970.
     pub time: Option<i64>,
-    /// What the provider reported for the call that made it.
+    /// The tokens of the call that produced it, as the provider reported them.
     pub usage: Option<Usage>,
-    /// Written by the program to stand for messages it had cut: not part of what was said.
+    /// Whether the recording program wrote it to replace compacted messages. Such a message is not
+    /// part of the conversation.
     pub is_summary: bool,
-    /// The place it has among the messages of the file.
+    /// Its index among the messages of the file.
     pub index: usize,
 }
 
-/// Tokens as the provider reported them for one call.
+/// The tokens of one call, as the provider reported them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// The whole prompt, cached or not.
+    /// Tokens of the whole prompt, cached or not.
     pub prompt: usize,
-    /// Of it, read from the cache.
+    /// Prompt tokens read from the cache.
     pub cached: usize,
-    /// Of it, written to the cache.
+    /// Prompt tokens written to the cache.
     pub written: usize,
-    /// The answer.
+    /// Tokens of the answer.
     pub output: usize,
 }
 
-/// The program cut its context here.
+/// A point where the recording program compacted its context.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Compaction {
-    /// The message it stands before, by its place in the transcript.
+    /// The index of the first entry after it.
     pub at: usize,
-    /// Tokens before it, where the program noted them.
+    /// Tokens before the compaction, if recorded.
     pub before: Option<usize>,
-    /// Tokens after it.
+    /// Tokens after the compaction, if recorded.
     pub after: Option<usize>,
-    /// What started it, in the program's word.
+    /// The trigger, as the program recorded it.
     pub trigger: Option<String>,
 }
 
 impl Entry {
-    /// A message of which nothing more is known.
+    /// Creates an entry without metadata.
     #[must_use]
     pub const fn of(message: Message, index: usize) -> Self {
         Self { message, time: None, usage: None, is_summary: false, index }
@@ -100,7 +100,7 @@ impl Entry {
 }
 
 impl Transcript {
-    /// A transcript without messages.
+    /// Creates a transcript without messages.
     #[must_use]
     pub const fn new(id: String, wire: Wire) -> Self {
         Self {
@@ -115,14 +115,14 @@ impl Transcript {
         }
     }
 
-    /// Adds a message behind the others.
+    /// Appends a message and returns its entry, so that metadata can be added.
     pub fn push(&mut self, message: Message) -> Option<&mut Entry> {
         let index = self.entries.len();
         self.entries.push(Entry::of(message, index));
         self.entries.last_mut()
     }
 
-    /// The messages, without what the program noted beside them.
+    /// Returns the messages without their metadata.
     pub fn messages(&self) -> impl Iterator<Item = &Message> {
         self.entries.iter().map(|entry| &entry.message)
     }

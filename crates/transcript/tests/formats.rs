@@ -1,5 +1,4 @@
-//! Session files as their programs write them, cut to what tells: each is read as the conversation
-//! that took place.
+//! Shortened session files of other programs: each is read as the conversation that took place.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 use std::ops::ControlFlow;
@@ -42,9 +41,10 @@ fn claude(uuid: &str, parent: &str, rest: &str) -> String {
     )
 }
 
-fn said(id: &str, block: &str) -> String {
+fn answer(id: &str, block: &str) -> String {
+    let usage = r#"{"input_tokens":3,"cache_read_input_tokens":900,"cache_creation_input_tokens":97,"output_tokens":5}"#;
     format!(
-        r#""type":"assistant","message":{{"id":"{id}","role":"assistant","model":"claude-opus-4-6","content":[{block}],"usage":{{"input_tokens":3,"cache_read_input_tokens":900,"cache_creation_input_tokens":97,"output_tokens":5}}}}"#
+        r#""type":"assistant","message":{{"id":"{id}","role":"assistant","model":"claude-opus-4-6","content":[{block}],"usage":{usage}}}"#
     )
 }
 
@@ -62,19 +62,18 @@ fn call(id: &str) -> String {
     )
 }
 
-/// One answer stands on several lines, its calls ran side by side, and a progress line stands in
-/// the way.
+/// One answer has several lines and parallel calls, with a progress line in between.
 #[test]
-fn claude_code_answers_are_put_together_and_no_parallel_result_is_lost() {
+fn claude_code_joins_answers_and_keeps_parallel_results() {
     let lines = [
         claude("u1", "", &user("\"fix it\"")),
-        claude("a1", "u1", &said("m1", r#"{"type":"text","text":"reading"}"#)),
-        claude("a2", "a1", &said("m1", &call("x"))),
+        claude("a1", "u1", &answer("m1", r#"{"type":"text","text":"reading"}"#)),
+        claude("a2", "a1", &answer("m1", &call("x"))),
         claude("p1", "a2", r#""type":"progress","data":{"type":"hook_progress"}"#),
-        claude("a3", "p1", &said("m1", &call("y"))),
+        claude("a3", "p1", &answer("m1", &call("y"))),
         claude("r1", "a2", &result("x")),
         claude("r2", "a3", &result("y")),
-        claude("a4", "r1", &said("m2", r#"{"type":"text","text":"done"}"#)),
+        claude("a4", "r1", &answer("m2", r#"{"type":"text","text":"done"}"#)),
     ];
     let found = one(&lines.join("\n"));
     assert_eq!(story(&found), "H A[x,y] T(x) T(y) A");
@@ -84,16 +83,16 @@ fn claude_code_answers_are_put_together_and_no_parallel_result_is_lost() {
     assert_eq!(found.entries[0].time, Some(1_770_890_400));
 }
 
-/// A rewound way is a branch; it shares what stood before.
+/// Abandoned messages are a branch, which shares the earlier messages.
 #[test]
-fn claude_code_walks_parents_not_lines() {
+fn claude_code_follows_parents_not_lines() {
     let lines = [
         claude("u1", "", &user("\"first\"")),
-        claude("a1", "u1", &said("m1", r#"{"type":"text","text":"answer"}"#)),
+        claude("a1", "u1", &answer("m1", r#"{"type":"text","text":"answer"}"#)),
         claude("u2", "a1", &user("\"a wrong turn\"")),
-        claude("a2", "u2", &said("m2", r#"{"type":"text","text":"wrong"}"#)),
+        claude("a2", "u2", &answer("m2", r#"{"type":"text","text":"wrong"}"#)),
         claude("u3", "a1", &user("\"the right turn\"")),
-        claude("a3", "u3", &said("m3", r#"{"type":"text","text":"right"}"#)),
+        claude("a3", "u3", &answer("m3", r#"{"type":"text","text":"right"}"#)),
     ];
     let (found, _) = all(&lines.join("\n"));
     let texts = |at: usize| found[at].messages().map(|message| message.text()).collect::<Vec<_>>();
@@ -102,19 +101,19 @@ fn claude_code_walks_parents_not_lines() {
     assert_eq!((found[1].role, found[1].parent.as_deref()), (Standing::Branch, Some("s1")));
 }
 
-/// A compaction starts a new root; what stood before it is still part of what was said.
+/// A compaction starts a new root; the messages before it still belong to the conversation.
 #[test]
-fn claude_code_compactions_are_bridged_and_their_summary_is_known() {
+fn claude_code_compactions_are_bridged_and_summaries_marked() {
     let boundary = r#""type":"system","subtype":"compact_boundary","logicalParentUuid":"nowhere","compactMetadata":{"trigger":"auto","preTokens":178144}"#;
     let summary =
         format!("\"isCompactSummary\":true,{}", user("\"This session is being continued\""));
     let lines = [
         claude("u1", "", &user("\"first\"")),
-        claude("a1", "u1", &said("m1", &call("x"))),
+        claude("a1", "u1", &answer("m1", &call("x"))),
         claude("r1", "a1", &result("x")),
         claude("b1", "", boundary),
         claude("u2", "b1", &summary),
-        claude("a2", "u2", &said("m2", r#"{"type":"text","text":"going on"}"#)),
+        claude("a2", "u2", &answer("m2", r#"{"type":"text","text":"continuing"}"#)),
     ];
     let found = one(&lines.join("\n"));
     assert_eq!(story(&found), "H A[x] T(x) H A");
@@ -125,47 +124,47 @@ fn claude_code_compactions_are_bridged_and_their_summary_is_known() {
 }
 
 #[test]
-fn claude_code_sub_agents_are_conversations_of_their_own() {
-    let aside = |line: String| {
+fn claude_code_sub_agents_are_separate_conversations() {
+    let sidechain = |line: String| {
         line.replace("\"isSidechain\":false", "\"isSidechain\":true,\"agentId\":\"a7\"")
     };
     let lines = [
-        claude("u1", "", &user("\"ask somebody\"")),
-        aside(claude("s1", "", &user("\"look for it\""))),
-        aside(claude("s2", "s1", &said("m8", r#"{"type":"text","text":"found"}"#))),
-        claude("a1", "u1", &said("m1", r#"{"type":"text","text":"it is there"}"#)),
+        claude("u1", "", &user("\"ask another agent\"")),
+        sidechain(claude("s1", "", &user("\"look for it\""))),
+        sidechain(claude("s2", "s1", &answer("m8", r#"{"type":"text","text":"found"}"#))),
+        claude("a1", "u1", &answer("m1", r#"{"type":"text","text":"it is there"}"#)),
     ];
     let (found, _) = all(&lines.join("\n"));
     assert_eq!(found.iter().map(story).collect::<Vec<_>>(), ["H A", "H A"]);
     assert_eq!((found[1].role, found[1].id.as_str()), (Standing::SubAgent, "s1/agent-a7"));
 }
 
-/// A broken line is reported with its number, and the rest is read.
+/// An invalid line is reported with its number, and the rest is read.
 #[test]
-fn a_broken_line_is_reported_and_skipped() {
+fn invalid_line_is_reported_and_skipped() {
     let lines = [
         claude("u1", "", &user("\"first\"")),
-        claude("a1", "u1", &said("m1", r#"{"type":"text","text":"answer"}"#))
+        claude("a1", "u1", &answer("m1", r#"{"type":"text","text":"answer"}"#))
             .replace("\"}]", "\"}"),
         claude("u2", "a1", &user("\"second\"")),
-        claude("a2", "u2", &said("m2", r#"{"type":"text","text":"answer"}"#)),
+        claude("a2", "u2", &answer("m2", r#"{"type":"text","text":"answer"}"#)),
     ];
     let (found, report) = all(&lines.join("\n"));
     assert_eq!(
         found.iter().map(story).collect::<Vec<_>>(),
         ["H H A"],
-        "the way goes on behind the gap"
+        "the path continues after the gap"
     );
     assert_eq!(report.notices.len(), 1);
     assert_eq!(report.notices[0].line, Some(2));
 }
 
-/// A line that the file has twice was said once, and a session of one line is a session.
+/// A file may have one line only.
 #[test]
-fn repeated_lines_and_single_lines() {
+fn repeated_lines_count_once() {
     let lines = [
         claude("u1", "", &user("\"first\"")),
-        claude("a1", "u1", &said("m1", r#"{"type":"text","text":"answer"}"#)),
+        claude("a1", "u1", &answer("m1", r#"{"type":"text","text":"answer"}"#)),
     ];
     let twice = format!("{0}\n{0}\n", lines.join("\n"));
     assert_eq!(story(&one(&twice)), "H A");
@@ -173,27 +172,27 @@ fn repeated_lines_and_single_lines() {
 }
 
 #[test]
-fn the_first_line_may_be_the_broken_one() {
+fn first_line_may_be_invalid() {
     let (found, report) =
         all("{\"id\": 1, \"mess\n{\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}\n");
     assert_eq!((found.len(), report.notices[0].line), (1, Some(1)));
 }
 
 #[test]
-fn what_is_no_conversation_is_refused_with_a_reason() {
-    let refused = |text: &str| try_read(text).unwrap_err().to_string();
-    assert_eq!(refused(""), "test: there is nothing in it");
-    assert!(refused("{\"a\":1}\n{\"a\":2}\n").contains("no known format in its first 2 lines"));
-    assert!(refused("{\"a\":1}").contains("not a conversation"));
-    assert!(refused("hello").contains("not JSON"));
+fn file_without_a_conversation_is_an_error_with_a_reason() {
+    let error = |text: &str| try_read(text).unwrap_err().to_string();
+    assert_eq!(error(""), "test: the file is empty");
+    assert!(error("{\"a\":1}\n{\"a\":2}\n").contains("unknown format (looked at 2 lines)"));
+    assert!(error("{\"a\":1}").contains("not a conversation"));
+    assert!(error("hello").contains("invalid JSON"));
 }
 
 fn codex(kind: &str, payload: &str) -> String {
     format!(r#"{{"timestamp":"2026-06-26T14:55:44.306Z","type":"{kind}","payload":{payload}}}"#)
 }
 
-/// What one call produced is one message; a repeated head starts no new session; a compaction keeps
-/// what was said.
+/// The items of one call are one message; a repeated header starts no new session; a compaction
+/// keeps the earlier messages.
 #[test]
 fn codex_rollouts() {
     let count = r#"{"type":"token_count","info":{"last_token_usage":{"input_tokens":500,"cached_input_tokens":400,"output_tokens":20}}}"#;
@@ -264,8 +263,8 @@ fn pi_lists_and_trees() {
     assert_eq!(found[1].role, Standing::Branch);
 }
 
-/// Results come in as tools finish; the model gets them in the order of its calls, and the text
-/// that was meant for it.
+/// Results are logged as tools finish; the model gets them in the order of its calls, with the text
+/// meant for the model.
 #[test]
 fn copilot_logs() {
     let event = |kind: &str, data: &str| {
@@ -311,8 +310,8 @@ fn gemini_cli_documents() {
     assert_eq!(found.entries[1].usage.unwrap().output, 204);
 }
 
-/// Lines repeat a message whenever it changes; a rewind drops, a rewritten list only adds what is
-/// new.
+/// Lines repeat a message when it changes; a rewind drops messages; a rewritten list adds only new
+/// ones.
 #[test]
 fn gemini_cli_lines() {
     let user =
@@ -328,7 +327,7 @@ fn gemini_cli_lines() {
             r#"{{"$set":{{"messages":[{}]}}}}"#,
             user("9", "<state_snapshot>so far</state_snapshot>")
         ),
-        user("4", "go on"),
+        user("4", "continue"),
     ];
     let found = one(&lines.join("\n"));
     assert_eq!(story(&found), "H A[g1] T(g1) H H");
@@ -336,7 +335,7 @@ fn gemini_cli_lines() {
     assert!(found.entries[3].is_summary && !found.entries[4].is_summary);
 }
 
-/// A tool part is call and result; one that still runs has no result yet.
+/// A tool part is call and result; a running tool has no result yet.
 #[test]
 fn opencode_exports() {
     let text = r#"{"info":{"id":"ses_1","title":"t"},"messages":[
@@ -368,7 +367,7 @@ fn letta_agent_files() {
     assert!(found.entries[4].is_summary);
 }
 
-/// The three encodings of one conversation, and a state that holds it.
+/// The three encodings of one conversation, and a state with it.
 #[test]
 fn langgraph_messages_in_every_encoding() {
     let plain = r#"[{"type":"human","content":"hi"},{"type":"ai","content":"","tool_calls":[{"name":"f","args":{"x":1},"id":"a","type":"tool_call"}]},{"type":"tool","content":"no","tool_call_id":"a","status":"error"}]"#;
@@ -383,9 +382,9 @@ fn langgraph_messages_in_every_encoding() {
     assert_eq!(one(&state).id, "t9");
 }
 
-/// The states of a thread come newest first; a message that a later state drops was still said.
+/// The states of a thread are listed newest first; a message that a later state drops is kept.
 #[test]
-fn langgraph_histories_are_put_together() {
+fn langgraph_histories_are_joined() {
     let human = |id: &str, extra: &str| {
         format!(r#"{{"type":"human","id":"{id}","content":"q {id}"{extra}}}"#)
     };
@@ -410,13 +409,13 @@ fn langgraph_histories_are_put_together() {
         (0..count).map(|at| format!(r#"{{"type":"human","content":"q {at}"}}"#)).collect::<Vec<_>>()
     };
     let history = format!("[{},{},{}]", state(3, &bare(3)), state(2, &bare(2)), state(1, &bare(1)));
-    assert_eq!(story(&one(&history)), "H H H", "messages without an id are known by their place");
+    assert_eq!(story(&one(&history)), "H H H", "messages without an id are matched by index");
 }
 
 #[test]
 fn openai_agents_databases() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("sessions.db");
+    let temp = tempfile::tempdir().unwrap();
+    let path = temp.path().join("sessions.db");
     let database = rusqlite::Connection::open(&path).unwrap();
     database
         .execute_batch(
@@ -442,9 +441,9 @@ fn openai_agents_databases() {
     assert!(report.notices[0].text.contains("row 6"), "{report:?}");
 }
 
-/// Research data notes usage and summaries beside OpenAI messages.
+/// Research data sets add usage and summaries to OpenAI messages.
 #[test]
-fn lists_of_messages_one_a_line() {
+fn message_lists_one_per_line() {
     let line = r#"{"id":"c","model":"m","compactions":[{"at":1,"pre_tokens":7}],"messages":[{"role":"user","content":"hi"},{"role":"user","content":"so far","x":{"kind":"compact_summary"}},{"role":"assistant","content":"ok","x":{"usage":{"in":5,"out":2}}}]}"#;
     let (found, _) = all(&format!("{line}\n{line}\n"));
     assert_eq!(found.len(), 2);
@@ -455,14 +454,14 @@ fn lists_of_messages_one_a_line() {
     assert_eq!(found[0].compactions[0].before, Some(7));
 }
 
-/// What is written is read again as the same conversation, whatever the format.
+/// A written transcript is read back as the same conversation, in every format.
 #[test]
-fn written_transcripts_are_read_again() {
+fn written_transcripts_are_read_back() {
     let lines = [
         claude("u1", "", &user("\"fix it\"")),
-        claude("a1", "u1", &said("m1", &call("x"))),
+        claude("a1", "u1", &answer("m1", &call("x"))),
         claude("r1", "a1", &result("x")),
-        claude("a2", "r1", &said("m2", r#"{"type":"text","text":"done"}"#)),
+        claude("a2", "r1", &answer("m2", r#"{"type":"text","text":"done"}"#)),
     ];
     let source = one(&lines.join("\n"));
     for format in Format::ALL {
@@ -476,10 +475,10 @@ fn written_transcripts_are_read_again() {
     }
 }
 
-/// ATIF forbids what it does not know: agents' fields only in agents' steps, objects as arguments,
-/// numbered steps.
+/// ATIF forbids unknown fields, allows agent fields only in agent steps and only objects as
+/// arguments, and numbers its steps.
 #[test]
-fn atif_documents_keep_its_rules() {
+fn atif_documents_follow_the_schema() {
     let mut source = one(
         r#"[{"role":"system","content":"s"},{"role":"user","content":"q"},{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"patch","arguments":"*** not json"}}]},{"role":"tool","tool_call_id":"a","content":"no"}]"#,
     );
@@ -487,11 +486,11 @@ fn atif_documents_keep_its_rules() {
     let document: serde_json::Value =
         serde_json::from_str(&write::line(&source, Format::Atif)).unwrap();
     let steps = document["steps"].as_array().unwrap();
-    let told: Vec<_> = steps
+    let numbered: Vec<_> = steps
         .iter()
         .map(|step| (step["step_id"].as_u64().unwrap(), step["source"].as_str().unwrap()))
         .collect();
-    assert_eq!(told, [(1, "system"), (2, "system"), (3, "agent")]);
+    assert_eq!(numbered, [(1, "system"), (2, "system"), (3, "agent")]);
     assert_eq!(steps[1]["extra"]["context_management"]["type"], "compaction");
     assert_eq!(steps[2]["tool_calls"][0]["arguments"]["_raw"], "*** not json");
     assert_eq!(steps[2]["observation"]["results"][0]["source_call_id"], "a");

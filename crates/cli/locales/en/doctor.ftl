@@ -1,1 +1,33 @@
-### `waterline config` and `waterline doctor`.
+### `waterline doctor`.
+
+doctor-config = config
+doctor-config-ok = valid
+doctor-database = database
+doctor-database-ok =
+    { $url }, { $count ->
+        [one] 1 session
+       *[other] { $count } sessions
+    }
+doctor-sandbox = sandbox
+doctor-sandbox-ok = the kernel confines commands to their workspace under { $path }
+doctor-sandbox-none = { $why }; you will be asked before each command
+doctor-set = set
+doctor-not-set = not set
+doctor-local = local server
+doctor-local-found = { $model } at { $url }, window { $window }
+doctor-local-none = none on the usual ports
+doctor-model = model
+doctor-model-built-in = { $model }: built in
+doctor-model-answers = { $model } answers: { $answer }
+doctor-model-timeout = { $model }: no answer within { $seconds } s
+doctor-untrusted = not checked: { $addresses } from waterline.toml is not trusted yet; run `waterline chat` in this directory to approve it
+doctor-fallback = fallback
+doctor-tools =
+    { $count ->
+        [one] 1 tool
+       *[other] { $count } tools
+    }
+doctor-agent = agent
+doctor-agent-ok = middleware: { $middleware }; rules: { $rules }
+doctor-skills = skills
+doctor-roles = roles

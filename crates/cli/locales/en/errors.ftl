@@ -1,1 +1,119 @@
-### Errors, and hints on what to do about them.
+### Errors, with what to do next. One section per library.
+
+error-with-cause = { $error }: { $cause }
+
+## The log
+
+error-log-address = invalid log URL "{ $url }"; use a file path, sqlite:FILE or postgres://user@host/database
+error-log-open = cannot open { $name }: { $cause }; check the path or URL and your permissions
+error-log-foreign = { $name } is not a waterline log; choose a new file, and read this one with `waterline sessions import`
+error-log-newer = { $name } has format { $found }, but this version supports formats up to { $known }; use a newer waterline
+error-log-read-only = { $name } is read-only; grant write permission (on its directory too), or work on a copy
+error-log-full = no space left on the disk of { $name }; this write was not stored, earlier data is intact: free some space and retry
+error-log-locked = { $name } is locked by another process; wait for it to finish, or stop it
+error-log-busy = all { $connections } connections to { $name } were in use for { $wait }; retry, or raise the connection limit
+error-log-flush = a write to { $name } failed ({ $cause }) and no more writes are accepted; check the disk and restart: every acknowledged write is stored
+error-log-damaged = { $name } is damaged ({ $cause }); `waterline sessions verify` lists the damage, `waterline sessions export` saves what is readable, a backup has the rest
+error-log-connection = no connection to { $name } ({ $cause }); check that the server is running, then retry
+error-log-conflict = session { $session } was modified concurrently (now at message { $position }); reload it and retry, or fork it
+error-log-leased = session { $session } is in use by another process; wait for it, stop it, or fork the session
+error-log-lease-lost = another process took over session { $session }; this write was not stored: resume the session to continue
+error-log-race = write conflict in { $name }; retry
+error-log-no-session = session "{ $id }" not found; list the sessions with `waterline sessions list`
+error-log-ambiguous = "{ $prefix }" matches several sessions: { $matches }; type more of the id
+error-log-exists = session "{ $id }" already exists; choose another id
+error-log-missing = { $what } { $id } not found
+error-log-no-id = invalid message id "{ $id }"; expected 64 hexadecimal digits
+error-log-line = line { $line }: { $cause }
+error-log-file = cannot write { $path }: { $cause }
+
+## Settings
+
+error-config-file = invalid config file { $path }
+error-config-range = { $key } is { $value }; it must be { $allowed }
+error-config-server = mcp.{ $name } must set either `command` or `url`
+error-config-project = { $file } sets { $key }, which { $why }; that belongs in your user config
+error-config-variable = invalid { $name }={ $value }: { $why }
+error-config-seed-variable = { $name } is { $value }
+error-config-no-home = cannot expand { $path }: HOME is not set; use an absolute path
+error-config-no-data-directory = no data directory: HOME is not set; set HOME, or name a log with --db
+error-config-policy-file = cannot read the policy file { $name }
+error-config-policy-text = invalid policy file { $name }
+error-config-key-file = cannot read the API key file { $path }
+error-config-key-variable = no API key for { $model }: ${ $variable } is not set
+error-config-no-key = { $model } needs an API key: set ${ $variable }; for your own server, give its URL with --base-url
+error-config-no-model = { $base } does not list its models; name one with --model
+error-config-summarizer = cannot use the configured summariser
+error-config-approvals = cannot save the approved addresses in { $path }
+
+## Policies
+
+error-policy-syntax = invalid policy: { $cause }
+error-policy-preset = unknown preset "{ $name }"; known presets: { $known } (or give a TOML file)
+error-policy-stage = unknown stage "{ $name }"; known stages: { $known }
+error-policy-key = unknown key { $key }; known keys: { $known }
+error-policy-value = invalid value { $key } = { $value }; expected { $allowed }
+
+## Calls to a model
+
+error-call-connect = could not connect to { $url }: { $cause }; is the server running at that address?
+error-call-secret-in-url = the base URL must not contain a user name, password, query or fragment; pass the API key with --key-file or in the environment
+error-call-url = invalid base URL "{ $url }"; it must start with http:// or https://
+error-call-key = invalid API key: it must be one line of ASCII without spaces
+error-call-timeout = { $url }: timed out after { $seconds } s waiting for a response
+error-call-refused =
+    { $kind ->
+        [authentication] authentication failed
+        [access] access denied
+        [not-found] not found
+        [timeout] request timed out
+        [rate-limit] rate limited
+        [overflow] context window exceeded
+        [overloaded] server overloaded
+        [server] server error
+        [request] invalid request
+       *[other] request failed
+    } ({ $status })
+error-call-refused-hint =
+    { $kind ->
+        [authentication] ; check the API key
+        [access] ; check the API key's permissions
+        [not-found] ; check the model name and the base URL
+       *[other] { "" }
+    }
+error-call-malformed = { $url }: expected an event stream, got { $start }; check the base URL
+error-call-failed = the provider reported an error: { $reason }
+error-call-interrupted = stream interrupted: { $cause }
+
+## Sessions
+
+error-session-empty = nothing to send; write a message first
+error-session-crowded = too many concurrent callers of the same session; retry
+error-session-ending = cancelled: the program is shutting down
+
+## The agent
+
+error-agent-state = session { $session }: invalid stored { $field } ({ $why }); if a newer version of the program wrote it, use that version, otherwise restore an earlier checkpoint
+error-agent-in-use = session { $session } is in use by another process; wait for it to finish, stop it, or fork the session
+error-agent-no-session = no session to resume yet
+error-agent-finished = nothing to resume: the last turn is finished
+
+## The sandbox
+
+error-sandbox-workspace = cannot open the workspace { $path }: { $why }
+error-sandbox-grant = cannot grant access to { $path }: { $why }
+error-sandbox-outside = { $path } is outside the directories that may be accessed: { $allowed }; grant more with --allow-dir
+error-sandbox-not-found = { $path } does not exist
+error-sandbox-is-directory = { $path } is a directory
+error-sandbox-not-directory = { $path } is a file
+error-sandbox-not-regular = { $path } is not a regular file
+error-sandbox-too-large = { $path } is too large to read: { $bytes } bytes, and the limit is { $limit }
+error-sandbox-not-text = { $path } is not a text file ({ $bytes } bytes)
+error-sandbox-path = invalid path "{ $path }": { $why }
+error-sandbox-read-only = { $path } is read-only: you granted read access only
+error-sandbox-protected = { $path } records which session owns this workspace and cannot be changed
+error-sandbox-permissions = permission denied for { $path } or a directory above it; chmod can change that
+
+## Session files of other programs
+
+error-transcript-database = { $name } is an SQLite database, but not one of OpenAI Agents sessions

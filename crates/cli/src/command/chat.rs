@@ -1,4 +1,4 @@
-//! `waterline chat`: talk with the agent in the terminal.
+//! `waterline chat`: chat with the agent in the terminal.
 
 use std::process::ExitCode;
 
@@ -8,19 +8,25 @@ use crate::chat::{Chat, Opening};
 use crate::open_session::{self, Flags};
 use crate::trust;
 
-/// Talk with the agent in the terminal
+/// Chat with the agent in the terminal
 ///
-/// Needs nothing set up: without a model it is answered by a built-in one that only quotes. /help
-/// lists the commands, Tab completes them, @names and #files, Ctrl-C stops a turn, Ctrl-D ends.
+/// Works without any setup: without a model, a built-in one answers that only quotes. /help lists
+/// the commands; Tab completes commands, @names and #files; Ctrl-C stops a turn; Ctrl-D exits.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The session to continue; one that does not exist is created (default: a new one)
+    /// Session to continue, created if it does not exist (default: a new one)
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Resume a session where it was interrupted: the last one used, or the one of this id
-    #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "", conflicts_with = "session")]
+    /// Resume a session where it was interrupted (default: the latest)
+    #[arg(
+        long,
+        value_name = "ID",
+        num_args = 0..=1,
+        default_missing_value = "",
+        conflicts_with = "session"
+    )]
     resume: Option<String>,
-    /// The system prompt of a new session
+    /// System prompt of a new session
     #[arg(long, value_name = "TEXT")]
     system: Option<String>,
     #[command(flatten)]
@@ -28,11 +34,12 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let (config, overrides) = (arguments.flags.config()?, arguments.flags.overrides());
+    let config = arguments.flags.config()?;
+    let overrides = arguments.flags.overrides();
     trust::check(&config, arguments.flags.trusts_project(), true)?;
     let log = arguments.flags.database.open()?;
     let start = open_session::start(arguments.session.as_ref(), arguments.resume.as_ref());
-    // A session that must exist and does not is reported before servers are started.
+    // A missing session is reported before servers are started.
     start.find(&log)?;
     let opening = Opening {
         start,

@@ -1,28 +1,31 @@
-//! `waterline check`: the validity checker for anyone's message list.
+//! `waterline check`: checks message lists against the rules of a wire.
 
 use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use serde_json::json;
 use waterline::message::Wire;
+use waterline::validity::Violation;
 use waterline_provider::wire;
 
 use crate::input::{Input, output, raw_output};
 use crate::show::plain;
+use crate::text;
 
-/// Check anyone's message list against the rules of a wire
+/// Check message lists against the rules of a wire format
 ///
-/// Exit status: 0 all valid, 1 something is not, 2 the input is no conversation.
+/// Exit status: 0 if all are valid, 1 if some are not, 2 if the input is not a conversation.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// A JSON conversation, a request body, or JSON lines with one conversation a line; `-` for
+    /// JSON conversation, request body, or JSON lines with one conversation per line; `-` for
     /// standard input
     file: String,
-    /// The wire whose rules apply: openai-chat, openai-responses, anthropic, gemini (default: the
-    /// one it is written in)
+    /// Wire format to check against: openai-chat, openai-responses, anthropic, gemini (default:
+    /// that of the file)
     #[arg(long, value_parser = wire::named)]
     wire: Option<Wire>,
-    /// One JSON object a conversation
+    /// Print one JSON object per conversation
     #[arg(long)]
     json: bool,
 }
@@ -31,7 +34,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let input = Input::open(&arguments.file, arguments.wire)?;
     input.count()?;
     let mut out = if arguments.json { raw_output() } else { output() };
-    let (mut conversations, mut invalid) = (0, 0);
+    let mut conversations = 0_usize;
+    let mut invalid = 0_usize;
     input.each(|conversation| {
         let list: Vec<&str> = conversation.list().collect();
         let found = wire::check(conversation.wire, &list);
@@ -41,20 +45,32 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         if arguments.json {
             let found: Vec<_> = found
                 .iter()
-                .map(|v| serde_json::json!({"message": v.at, "rule": v.rule, "text": v.text}))
+                .map(|v| json!({"message": v.at, "rule": v.rule, "text": v.text}))
                 .collect();
-            let line = serde_json::json!({"id": id, "wire": conversation.wire.name(), "messages": list.len(), "violations": found});
+            let line = json!({
+                "id": id,
+                "wire": conversation.wire.name(),
+                "messages": list.len(),
+                "violations": found,
+            });
             writeln!(out, "{line}")?;
         } else {
             for violation in found {
-                writeln!(out, "{}", plain(&format!("{id}: {violation}")))?;
+                writeln!(out, "{}", plain(&format!("{id}: {}", describe(&violation))))?;
             }
         }
         Ok(())
     })?;
     if !arguments.json {
-        writeln!(out, "{conversations} conversations, {invalid} invalid")?;
+        writeln!(out, "{}", text!("check-total", count = conversations, invalid = invalid))?;
     }
     out.flush()?;
     Ok(if invalid > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
+
+/// Describes a violation. Messages are counted from 1.
+pub fn describe(violation: &Violation) -> String {
+    let number = (violation.at + 1).to_string();
+    let what = format!("{} ({})", violation.text, violation.rule);
+    text!("at-message", number = number, what = what)
 }

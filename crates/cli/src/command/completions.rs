@@ -1,4 +1,4 @@
-//! `waterline completions`: prints the script that lets a shell complete commands and flags.
+//! `waterline completions`: prints the completion script for a shell.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -8,14 +8,14 @@ use clap_complete::Shell;
 
 use crate::input::output;
 
-/// Print the completion script of a shell
+/// Print the completion script for a shell
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The shell to complete in
+    /// Shell to generate the script for
     shell: Shell,
 }
 
-/// Writes the script for `program`, the definition that arguments are parsed by.
+/// Writes the script for `program`, the definition of its arguments.
 pub fn run(arguments: &Arguments, mut program: clap::Command) -> Result<ExitCode> {
     let name = program.get_name().to_owned();
     let mut script = Vec::new();

@@ -1,5 +1,6 @@
-//! `waterline config`: settings, and where each comes from.
+//! `waterline config`: the settings and their origins.
 
+use std::fmt;
 use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -14,8 +15,9 @@ use crate::environment::environment;
 use crate::input::{output, raw_output};
 use crate::lang::lang;
 use crate::show::{lines, notice, pad, plain};
+use crate::text;
 
-/// Show settings, and where each comes from
+/// Show the settings and where each comes from
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -24,15 +26,73 @@ pub struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Action {
-    /// Every value that holds, and where it comes from: built in or found < user's file < project's
-    /// file < .env < environment
+    /// Show every effective value and its origin: built in or found < user config < project config
+    /// < .env < environment
     Show {
-        /// One JSON object a value
+        /// Print one JSON object per value
         #[arg(long)]
         json: bool,
     },
-    /// The files that are looked for, and whether they are there
+    /// List the config files and whether they exist
     Files,
+}
+
+/// The origin of a value that is not set: the display is English, for JSON.
+enum Origin {
+    BuiltIn,
+    BuiltInFor(String),
+    BuiltInForUnknown,
+    Found(String),
+    FoundOnServer,
+    /// Any other origin that needs no translation, such as a variable or a file.
+    Set(String),
+    NotTrusted,
+    Unavailable,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BuiltIn => f.write_str(BUILT_IN),
+            Self::BuiltInFor(model) => write!(f, "{BUILT_IN}, for {model}"),
+            Self::BuiltInForUnknown => write!(f, "{BUILT_IN}, for models that are not known"),
+            Self::Found(place) => write!(f, "found: {place}"),
+            Self::FoundOnServer => f.write_str("found: the server"),
+            Self::Set(origin) => f.write_str(origin),
+            Self::NotTrusted => f.write_str("its server is asked once you trust it"),
+            Self::Unavailable => f.write_str("not available: run `waterline doctor`"),
+        }
+    }
+}
+
+impl Origin {
+    /// Returns the origin in the chosen language.
+    fn shown(&self) -> String {
+        match self {
+            Self::BuiltIn => text!("config-built-in"),
+            Self::BuiltInFor(model) => text!("config-built-in-for", model = model.as_str()),
+            Self::BuiltInForUnknown => text!("config-built-in-for-unknown"),
+            Self::Found(place) => text!("config-found", place = place.as_str()),
+            Self::FoundOnServer => text!("config-found-on-server"),
+            Self::Set(origin) if origin == BUILT_IN => text!("config-built-in"),
+            Self::Set(origin) => origin.clone(),
+            Self::NotTrusted => text!("config-not-trusted"),
+            Self::Unavailable => text!("config-unavailable"),
+        }
+    }
+}
+
+/// A value with its origin.
+struct Setting {
+    key: String,
+    value: String,
+    origin: Origin,
+}
+
+impl Setting {
+    fn new(key: &str, value: impl Into<String>, origin: Origin) -> Self {
+        Self { key: key.to_owned(), value: value.into(), origin }
+    }
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
@@ -41,8 +101,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Action::Files => {
             let mut out = output();
             for path in files(environment()).into_iter().chain([environment().file()]) {
-                let there = if path.is_file() { "" } else { "  (not there)" };
-                writeln!(out, "{}{there}", path.display())?;
+                let path_text = path.display().to_string();
+                if path.is_file() {
+                    writeln!(out, "{path_text}")?;
+                } else {
+                    writeln!(out, "{}", text!("config-file-missing", path = path_text))?;
+                }
             }
             out.flush()?;
         }
@@ -51,115 +115,112 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 fn show(json: bool) -> Result<()> {
-    // A file that cannot be used is said first: its values would not hold. So is what of it does
-    // not hold.
+    // An invalid file is reported first: its values would not take effect. So are values that are
+    // ignored.
     let config = Config::load(Arc::clone(environment()))?;
-    for told in &config.notices {
-        anstream::eprintln!("waterline: {}", lines(&notice(told)));
+    for about in &config.notices {
+        anstream::eprintln!("waterline: {}", lines(&notice(about)));
     }
-    let mut values = config.values();
-    for value in unset(&config)? {
-        if !values.iter().any(|known| known.key == value.key) {
-            values.push(value);
-        }
-    }
-    values.sort_by(|left, right| left.key.cmp(&right.key));
+    let settings = settings(&config)?;
     if json {
         let mut out = raw_output();
-        for value in &values {
-            writeln!(out, "{}", serde_json::to_string(value)?)?;
+        for Setting { key, value, origin } in settings {
+            let value = Value::new(key, value, origin.to_string());
+            writeln!(out, "{}", serde_json::to_string(&value)?)?;
         }
         return Ok(out.flush()?);
     }
     let mut out = output();
-    let wide = values.iter().map(|value| value.key.len()).max().unwrap_or(0);
-    let wider = values.iter().map(|value| value.value.len()).max().unwrap_or(0).min(40);
-    for value in &values {
+    let keys = settings.iter().map(|setting| setting.key.len()).max().unwrap_or(0);
+    let values = settings.iter().map(|setting| setting.value.len()).max().unwrap_or(0).min(40);
+    for Setting { key, value, origin } in &settings {
         writeln!(
             out,
             "{}  {}  {}",
-            pad(&plain(&value.key), wide),
-            pad(&plain(&value.value), wider),
-            plain(&value.origin)
+            pad(&plain(key), keys),
+            pad(&plain(value), values),
+            plain(&origin.shown())
         )?;
     }
     Ok(out.flush()?)
 }
 
-/// What holds where nobody sets it: found on this machine, or built in.
-fn unset(config: &Config) -> Result<Vec<Value>> {
-    // Without a home there is none.
-    let (url, named) = db::usual().unwrap_or_default();
-    let database = named.map(|name| format!("${name}"));
-    let language = environment().locale().map(|(_, name)| found(&format!("${name}")));
-    let built_in = || BUILT_IN.to_owned();
-    let mut values = vec![
-        Value::new("database", quoted(&url), database.unwrap_or_else(built_in)),
-        Value::new("lang", quoted(&lang().to_string()), language.unwrap_or_else(built_in)),
-        Value::new("memory", "none", BUILT_IN),
-    ];
-    values.extend(model(config)?);
-    Ok(values)
+/// Returns every effective setting, sorted by key.
+fn settings(config: &Config) -> Result<Vec<Setting>> {
+    let set = config.values().into_iter();
+    let mut settings: Vec<Setting> = set
+        .map(|Value { key, value, origin }| Setting { key, value, origin: Origin::Set(origin) })
+        .collect();
+    for setting in unset(config)? {
+        if !settings.iter().any(|known| known.key == setting.key) {
+            settings.push(setting);
+        }
+    }
+    settings.sort_by(|left, right| left.key.cmp(&right.key));
+    Ok(settings)
 }
 
-/// The model that is asked, and its window.
-fn model(config: &Config) -> Result<Vec<Value>> {
-    let (settings, variable) = (&config.settings, |name: &str| config.environment.variable(name));
+/// Returns the values of settings that are not set: found on this machine, or built in.
+fn unset(config: &Config) -> Result<Vec<Setting>> {
+    // Without a home directory there is no default log.
+    let (url, variable) = db::usual().unwrap_or_default();
+    let database = variable.map(|name| Origin::Set(format!("${name}")));
+    let language = environment().locale().map(|(_, name)| Origin::Found(format!("${name}")));
+    let mut settings = vec![
+        Setting::new("database", quoted(&url), database.unwrap_or(Origin::BuiltIn)),
+        Setting::new("lang", quoted(&lang().to_string()), language.unwrap_or(Origin::BuiltIn)),
+        Setting::new("memory", "none", Origin::BuiltIn),
+    ];
+    settings.extend(model(config)?);
+    Ok(settings)
+}
+
+/// Returns the model that would be used, and its window.
+fn model(config: &Config) -> Result<Vec<Setting>> {
+    let settings = &config.settings;
+    let variable = |name: &str| config.environment.variable(name);
     let overrides = ModelOverrides::default().or_variables(&config.environment);
     let has_name = overrides.model.is_some()
         || variable("WATERLINE_MODEL").is_some()
         || settings.model.is_some();
     if !has_name && overrides.base_url.is_none() && settings.is_untrusted {
-        // Nobody has agreed yet to ask the server that a folder names.
-        return Ok(vec![Value::new(
-            "model",
-            "none",
-            "its server is asked when somebody agrees to that",
-        )]);
+        // The server that the project's file names is not asked before the user trusts it.
+        return Ok(vec![Setting::new("model", "none", Origin::NotTrusted)]);
     }
     let models = Models { config };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let candidate = match runtime.block_on(models.primary(&overrides)) {
-        Ok(candidate) => candidate,
-        // The reason may hold an address with a secret in it.
-        Err(_) => {
-            return Ok(vec![Value::new(
-                "model",
-                "none",
-                "it cannot be had: `waterline doctor` says why",
-            )]);
-        }
+    let target = match runtime.block_on(models.primary(&overrides)) {
+        Ok(target) => target,
+        // The reason is not shown: it may contain a URL with a secret.
+        Err(_) => return Ok(vec![Setting::new("model", "none", Origin::Unavailable)]),
     };
     let has_address = overrides.base_url.is_some() || settings.base_url.is_some();
     let key = PROVIDER_KEYS.iter().find(|name| variable(name).is_some()).filter(|_| !has_address);
-    let origin = match (key, candidate.model.address()) {
-        (Some(name), _) => found(&format!("${name}")),
-        (None, "") => BUILT_IN.to_owned(),
-        (None, address) => found(address),
+    let origin = match (key, target.model.address()) {
+        (Some(name), _) => Origin::Found(format!("${name}")),
+        (None, "") => Origin::BuiltIn,
+        (None, address) => Origin::Found(address.to_owned()),
     };
-    Ok(vec![Value::new("model", quoted(&candidate.name), origin), window(config, &candidate)])
+    Ok(vec![Setting::new("model", quoted(&target.name), origin), window(config, &target)])
 }
 
-/// Tokens that a prompt may take.
-fn window(config: &Config, candidate: &ModelTarget) -> Value {
-    let (name, known) = (&candidate.name, waterline::Models::builtin().find(&candidate.name));
-    let tokens = candidate.window.unwrap_or_else(|| candidate.about.input_window());
-    let origin =
-        match (config.settings.models.get(name).and_then(|own| own.window), candidate.window) {
-            (Some(_), _) => format!("models.{name}.window"),
-            (None, Some(_)) => found("the server"),
-            (None, None) if known.is_some() => format!("{BUILT_IN}, for {name}"),
-            (None, None) => format!("{BUILT_IN}, for models that are not known"),
-        };
-    Value::new("window", tokens.to_string(), origin)
+/// Returns the tokens that a prompt may use.
+fn window(config: &Config, target: &ModelTarget) -> Setting {
+    let name = &target.name;
+    let tokens = target.window.unwrap_or_else(|| target.about.input_window());
+    let own = config.settings.models.get(name).and_then(|own| own.window);
+    let origin = match (own, target.window) {
+        (Some(_), _) => Origin::Set(format!("models.{name}.window")),
+        (None, Some(_)) => Origin::FoundOnServer,
+        (None, None) if waterline::Models::builtin().find(name).is_some() => {
+            Origin::BuiltInFor(name.clone())
+        }
+        (None, None) => Origin::BuiltInForUnknown,
+    };
+    Setting::new("window", tokens.to_string(), origin)
 }
 
-/// Where something was found that nobody set.
-fn found(place: &str) -> String {
-    format!("found: {place}")
-}
-
-/// A text as a file would hold it.
+/// Returns a text as TOML.
 fn quoted(text: &str) -> String {
     toml::Value::from(text).to_string()
 }

@@ -1,4 +1,4 @@
-//! `waterline convert`: session files of other programs, written in another format.
+//! `waterline convert`: writes session files of other programs in another format.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -12,36 +12,36 @@ use waterline_transcript::{Source, Standing, Transcript};
 use crate::files::Output;
 use crate::input::raw_output;
 use crate::sessions;
-use crate::show::number;
+use crate::text;
 
-/// Write a session file of another program as OpenAI chat lines, Anthropic messages or ATIF
+/// Convert a session file of another program to OpenAI chat, Anthropic or ATIF
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// A session file of any known format; `-` for standard input
+    /// Session file in any supported format; `-` for standard input
     input: String,
-    /// The file to write; `-` for standard output
+    /// File to write; `-` for standard output
     output: String,
-    /// The format to write: openai-chat, anthropic, atif
+    /// Format to write: openai-chat, anthropic, atif
     #[arg(long, default_value = "openai-chat", value_name = "FORMAT")]
     to: Format,
-    /// Leave out branches that were given up, and sub-agents
+    /// Leave out abandoned branches and sub-agents
     #[arg(long)]
     main_only: bool,
-    /// Write over a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 }
 
-/// What was converted.
+/// Counts of what was converted.
 #[derive(Default)]
-struct Tally {
+struct Counters {
     conversations: usize,
     messages: usize,
     calls: usize,
     results: usize,
 }
 
-impl Tally {
+impl Counters {
     fn add(&mut self, transcript: &Transcript) {
         self.conversations += 1;
         self.messages += transcript.entries.len();
@@ -53,48 +53,50 @@ impl Tally {
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let input = sessions::source(&arguments.input)?;
-    let tally = if arguments.output == "-" {
+    let counters = if arguments.output == "-" {
         let mut out = raw_output();
-        let tally = convert(arguments, &input, &mut out)?;
+        let counters = convert(arguments, &input, &mut out)?;
         out.flush()?;
-        tally
+        counters
     } else {
         to_file(arguments, &input, &PathBuf::from(&arguments.output))?
     };
-    anstream::eprintln!(
-        "{} conversations, {} messages, {} calls, {} results",
-        number(tally.conversations),
-        number(tally.messages),
-        number(tally.calls),
-        number(tally.results)
+    let report = text!(
+        "convert-total",
+        conversations = counters.conversations,
+        messages = counters.messages,
+        calls = counters.calls,
+        results = counters.results
     );
+    anstream::eprintln!("{report}");
     Ok(ExitCode::SUCCESS)
 }
 
-fn to_file(arguments: &Arguments, input: &Source, path: &Path) -> Result<Tally> {
+fn to_file(arguments: &Arguments, input: &Source, path: &Path) -> Result<Counters> {
     if path.is_file() && !arguments.force {
-        bail!("{} is there already; `--force` writes over it", path.display());
+        bail!(text!("file-exists", path = path.display().to_string()));
     }
     let mut file = Output::create(path, &[PathBuf::from(&arguments.input)])?;
-    let tally = convert(arguments, input, &mut file)?;
+    let counters = convert(arguments, input, &mut file)?;
     file.finish()?;
-    Ok(tally)
+    Ok(counters)
 }
 
-fn convert(arguments: &Arguments, input: &Source, out: &mut dyn Write) -> Result<Tally> {
-    let mut tally = Tally::default();
+fn convert(arguments: &Arguments, input: &Source, out: &mut dyn Write) -> Result<Counters> {
+    let mut counters = Counters::default();
     let mut failed = None;
     let report = waterline_transcript::read(input, |transcript| {
         if arguments.main_only && transcript.role != Standing::Main {
             return ControlFlow::Continue(());
         }
-        tally.add(&transcript);
+        counters.add(&transcript);
         failed = writeln!(out, "{}", write::line(&transcript, arguments.to)).err();
         if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
     if let Some(error) = failed {
-        return Err(error).with_context(|| format!("cannot write {}", arguments.output));
+        let path = arguments.output.as_str();
+        return Err(error).with_context(|| text!("cannot-write", path = path));
     }
     sessions::show_notices(&arguments.input, &report.notices);
-    Ok(tally)
+    Ok(counters)
 }

@@ -1,4 +1,4 @@
-//! `waterline man`: the manual pages, from the definition that arguments are parsed by.
+//! `waterline man`: the manual pages, made from the definition of the arguments.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -7,11 +7,12 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 
 use crate::input::output;
+use crate::text;
 
-/// Print the manual page, or write the pages of all commands into a directory
+/// Print the manual page, or write the pages of all commands to a directory
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The directory for one page a command; without it the program's own page is printed
+    /// Directory for one page per command (default: print the page of the program)
     directory: Option<PathBuf>,
 }
 
@@ -20,7 +21,8 @@ pub fn run(arguments: &Arguments, program: clap::Command) -> Result<ExitCode> {
     if let Some(directory) = &arguments.directory {
         let written = std::fs::create_dir_all(directory)
             .and_then(|()| clap_mangen::generate_to(program, directory));
-        written.with_context(|| format!("cannot write manual pages to {}", directory.display()))?;
+        let path = directory.display().to_string();
+        written.with_context(|| text!("cannot-write", path = path))?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut page = Vec::new();

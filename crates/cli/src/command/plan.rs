@@ -1,4 +1,4 @@
-//! `waterline plan`: what would be sent for a conversation's next call, and why.
+//! `waterline plan`: the context that the next call of a conversation would send, and why.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -13,46 +13,47 @@ use waterline::tokens::Calibration;
 use waterline::warning::{Oddity, Warning};
 use waterline_provider::wire::{self, Conversation};
 
+use super::check;
 use crate::db::Stored;
 use crate::input::{Input, output, raw_output};
 use crate::settings;
 use crate::show::{self, Report};
+use crate::text;
 
-/// Show what would be sent for a conversation's next call, and why
+/// Show what the next call of a conversation would send, and why
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// A JSON conversation, a request body, or JSON lines with one conversation a line; `-` for
+    /// JSON conversation, request body, or JSON lines with one conversation per line; `-` for
     /// standard input; with --db, the id of a stored session
     file: String,
     #[command(flatten)]
     database: Stored,
-    /// A preset (see `waterline policy list`) or a TOML file
+    /// Preset (see `waterline policy list`) or TOML file
     #[arg(long, default_value = "auto", value_name = "NAME|FILE")]
     policy: String,
-    /// Set a key of the policy: `--set window.messages=60` (see `waterline policy keys`)
+    /// Set a key of the policy, such as window.messages=60 (see `waterline policy keys`)
     #[arg(long = "set", value_parser = settings::setting, value_name = "KEY=VALUE")]
     set: Vec<(String, String)>,
-    /// The model that is called (default: the one the file names)
+    /// Model to plan for (default: the one in the file)
     #[arg(long)]
     model: Option<String>,
-    /// Tokens the context may take: 8000, 8k, 1m (default: the model's window less what its answer
-    /// needs)
+    /// Tokens the context may use: 8000, 8k, 1m (default: the model's window minus its answer)
     #[arg(long, value_parser = settings::size, value_name = "N")]
     window: Option<usize>,
-    /// The wire of the file: openai-chat, openai-responses, anthropic, gemini (default: told from
-    /// its content)
+    /// Wire format of the file: openai-chat, openai-responses, anthropic, gemini (default:
+    /// detected)
     #[arg(long, value_name = "WIRE", value_parser = wire::named)]
     from: Option<Wire>,
-    /// The wire to write (default: that of the file)
+    /// Wire format to write (default: that of the file)
     #[arg(long, value_name = "WIRE", value_parser = wire::named)]
     to: Option<Wire>,
     /// Plan the call after the first N messages (default: all)
     #[arg(long, value_name = "N")]
     at: Option<usize>,
-    /// Show what speaks for each value of the ledger; for a file of one conversation
+    /// Show the reasons for each value of the ledger, for a single conversation
     #[arg(long, conflicts_with = "json")]
     why: bool,
-    /// One JSON object a conversation
+    /// Print one JSON object per conversation
     #[arg(long)]
     json: bool,
 }
@@ -110,23 +111,23 @@ fn report(
     warnings.extend(
         history.warnings().iter().chain(&history.loose_ends()).chain(&planned.warnings).cloned(),
     );
-    let (action, tokens) = (planned.action.clone(), planned.tokens);
+    let action = planned.action.clone();
+    let tokens = planned.tokens;
     generation.freeze(&history, planned);
     let context: Vec<&Message> = generation.context(&history).collect();
     let wire = arguments.to.unwrap_or(conversation.wire);
     let rendered = wire::render(wire, &context);
 
-    // Checked once more as the provider will read it. What it finds is a bug of ours: said, not
+    // Checked once more as the provider will read it. A violation here is our bug: reported, not
     // hidden.
     if rendered.messages.is_empty() {
-        warnings.push(Warning::new(
-            Oddity::EmptyMessage,
-            format!("nothing can be sent to {wire}: there is no message"),
-        ));
+        let text = text!("plan-no-message", wire = wire.name());
+        warnings.push(Warning::new(Oddity::EmptyMessage, text));
     } else {
         let found = wire::check(wire, &rendered.texts());
-        warnings.extend(found.iter().map(|v| {
-            Warning::new(Oddity::Internal, format!("the context breaks a rule of {wire}: {v}"))
+        warnings.extend(found.iter().map(|violation| {
+            let what = check::describe(violation);
+            Warning::new(Oddity::Internal, text!("plan-invalid", wire = wire.name(), what = what))
         }));
     }
     show(&Report {

@@ -1,4 +1,4 @@
-//! `waterline policy`: list, show and check policies.
+//! `waterline policy`: lists, prints and checks policies.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -9,8 +9,9 @@ use waterline::stage::STAGES;
 
 use crate::input::output;
 use crate::settings;
+use crate::text;
 
-/// List, show and check policies
+/// List, print and check policies
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(subcommand)]
@@ -19,25 +20,25 @@ pub struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// The policies that come with the program
+    /// List the presets
     List,
-    /// Print a policy as TOML: a preset with its comments, or with keys set otherwise
+    /// Print a policy as TOML: a preset with its comments, or with some keys changed
     Show {
-        /// A preset's name or a TOML file
+        /// Preset or TOML file
         name: String,
-        /// Set a key: `--set window.messages=60`
+        /// Set a key, such as window.messages=60
         #[arg(long = "set", value_parser = settings::setting, value_name = "KEY=VALUE")]
         set: Vec<(String, String)>,
     },
-    /// Check a policy file: exit status 0 if it can be used
+    /// Check a policy; exit status 0 if it is valid
     Check {
-        /// A TOML file or a preset's name
+        /// TOML file or preset
         file: String,
-        /// Set a key: `--set window.messages=60`
+        /// Set a key, such as window.messages=60
         #[arg(long = "set", value_parser = settings::setting, value_name = "KEY=VALUE")]
         set: Vec<(String, String)>,
     },
-    /// Everything that can be set, with its range
+    /// List all keys with their allowed values
     Keys,
 }
 
@@ -63,13 +64,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Command::Check { file, set } => {
             let policy = settings::policy(file, set)?;
             for warning in &policy.warnings {
-                writeln!(out, "warning: {warning}")?;
+                writeln!(out, "{}", text!("policy-warning", warning = warning.as_str()))?;
             }
             let name = if policy.name.is_empty() { file } else { &policy.name };
-            writeln!(out, "{name}: {} stages, ok", policy.stages.len())?;
+            let stages = policy.stages.len();
+            writeln!(out, "{}", text!("policy-ok", name = name.as_str(), count = stages))?;
         }
         Command::Keys => {
-            keys(&mut out, "fold", "when a fold starts, and how far it comes down", FOLD_KEYS)?;
+            keys(&mut out, "fold", &text!("policy-fold-keys"), FOLD_KEYS)?;
             for stage in STAGES {
                 keys(&mut out, stage.name, stage.about, stage.keys)?;
             }

@@ -1,4 +1,4 @@
-//! `waterline tokens`: count the tokens of a conversation.
+//! `waterline tokens`: counts the tokens of a conversation.
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -12,44 +12,48 @@ use crate::db::Stored;
 use crate::input::{Input, output, raw_output};
 use crate::settings;
 use crate::show::{number, plain};
+use crate::text;
 
 /// Count the tokens of a conversation
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// A JSON conversation, a request body, or JSON lines with one conversation a line; `-` for
+    /// JSON conversation, request body, or JSON lines with one conversation per line; `-` for
     /// standard input; with --db, the id of a stored session
     file: String,
     #[command(flatten)]
     database: Stored,
-    /// Count as this model does (default: the one the file names)
+    /// Count as this model does (default: the one in the file)
     #[arg(long)]
     model: Option<String>,
-    /// Count in this way instead: o200k, cl100k, estimate, chars/4, agentgraph, init-execute, cow,
-    /// agent-service, beamai
+    /// Counting method instead of the model's: o200k, cl100k, estimate, chars/4, agentgraph,
+    /// init-execute, cow, agent-service, beamai
     #[arg(long, value_name = "METHOD")]
     with: Option<Method>,
-    /// The wire of the file (default: told from its content)
+    /// Wire format of the file (default: detected)
     #[arg(long, value_parser = waterline_provider::wire::named)]
     from: Option<Wire>,
-    /// One JSON object a conversation
+    /// Print one JSON object per conversation
     #[arg(long)]
     json: bool,
 }
 
-/// Tokens by what they are spent on.
+/// A kind of content; its name is a key of the JSON output.
+type Kind = &'static str;
+
+/// Tokens by kind of content.
 #[derive(Default)]
-struct Tally {
-    rows: Vec<(&'static str, usize, usize)>,
+struct Counters {
+    rows: Vec<(Kind, usize, usize)>,
 }
 
-impl Tally {
-    fn add(&mut self, what: &'static str, tokens: usize) {
-        match self.rows.iter_mut().find(|(known, ..)| *known == what) {
+impl Counters {
+    fn add(&mut self, kind: Kind, tokens: usize) {
+        match self.rows.iter_mut().find(|(known, ..)| *known == kind) {
             Some((_, count, sum)) => {
                 *count += 1;
                 *sum += tokens;
             }
-            None => self.rows.push((what, 1, tokens)),
+            None => self.rows.push((kind, 1, tokens)),
         }
     }
 
@@ -66,27 +70,38 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     input.each(|conversation| {
         let name = arguments.model.as_deref().or(conversation.model.as_deref());
         let (model, warning) = settings::model(name);
-        let counter = arguments.with.map_or_else(|| model.counter(), |method| Counter::new(method, model.image_tokens));
-        let tally = tally(&conversation, &counter);
+        let counter = match arguments.with {
+            Some(method) => Counter::new(method, model.image_tokens),
+            None => model.counter(),
+        };
+        let counters = count(&conversation, &counter);
         let id = conversation.id.clone().unwrap_or_else(|| at.to_string());
         at += 1;
         if arguments.json {
+            let parts = counters.rows.iter();
             let parts: serde_json::Map<_, _> =
-                tally.rows.iter().map(|(what, _, tokens)| ((*what).to_owned(), (*tokens).into())).collect();
+                parts.map(|(kind, _, tokens)| ((*kind).to_owned(), (*tokens).into())).collect();
             let line = serde_json::json!({
-                "id": id, "model": name, "method": counter.method().to_string(), "exact": counter.method().is_exact(),
-                "messages": conversation.messages.len() - conversation.outside, "tokens": tally.total(), "parts": parts,
+                "id": id,
+                "model": name,
+                "method": counter.method().to_string(),
+                "exact": counter.method().is_exact(),
+                "messages": conversation.messages.len() - conversation.outside,
+                "tokens": counters.total(),
+                "parts": parts,
             });
             writeln!(out, "{line}")?;
         } else if several {
-            writeln!(out, "{:>10}  {}", number(tally.total()), plain(&id))?;
+            writeln!(out, "{:>10}  {}", number(counters.total()), plain(&id))?;
         } else {
             if let Some(warning) = warning.filter(|_| arguments.with.is_none()) {
                 writeln!(out, "{}", plain(&warning.to_string()))?;
             }
-            writeln!(out, "{} tokens ({})", number(tally.total()), counter.method())?;
-            for (what, count, tokens) in &tally.rows {
-                writeln!(out, "{:>10}  {what} ({})", number(*tokens), number(*count))?;
+            let method = counter.method().to_string();
+            let total = text!("tokens-total", count = counters.total(), method = method);
+            writeln!(out, "{total}")?;
+            for (kind, count, tokens) in &counters.rows {
+                writeln!(out, "{:>10}  {} ({})", number(*tokens), label(kind), number(*count))?;
             }
         }
         Ok(())
@@ -95,25 +110,25 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn tally(conversation: &Conversation, counter: &Counter) -> Tally {
-    let mut tally = Tally::default();
+fn count(conversation: &Conversation, counter: &Counter) -> Counters {
+    let mut counters = Counters::default();
     for message in &conversation.messages {
         for part in &message.parts {
-            tally.add(what(message, &part.body), counter.part(part));
+            counters.add(kind(message, &part.body), counter.part(part));
         }
         let parts: usize = message.parts.iter().map(|part| counter.part(part)).sum();
         let around = counter.message(message) - parts;
         if around > 0 {
-            tally.add("around messages", around);
+            counters.add("around messages", around);
         }
     }
     for tool in &conversation.tools {
-        tally.add("tool definitions", counter.tool(&tool.definition()));
+        counters.add("tool definitions", counter.tool(&tool.definition()));
     }
-    tally
+    counters
 }
 
-const fn what(message: &Message, body: &Body) -> &'static str {
+const fn kind(message: &Message, body: &Body) -> Kind {
     match (body, message.role) {
         (Body::Call(_), _) => "calls",
         (Body::Result(_), _) => "results",
@@ -123,5 +138,20 @@ const fn what(message: &Message, body: &Body) -> &'static str {
         (Body::Text(_), Role::System) => "system texts",
         (Body::Text(_), Role::Assistant) => "assistant texts",
         (Body::Text(_), Role::User | Role::Tool) => "user texts",
+    }
+}
+
+fn label(kind: &str) -> String {
+    match kind {
+        "calls" => text!("tokens-calls"),
+        "results" => text!("tokens-results"),
+        "thinking" => text!("tokens-thinking"),
+        "pictures" => text!("tokens-images"),
+        "system texts" => text!("tokens-system"),
+        "assistant texts" => text!("tokens-assistant"),
+        "user texts" => text!("tokens-user"),
+        "around messages" => text!("tokens-framing"),
+        "tool definitions" => text!("tokens-tools"),
+        _ => text!("tokens-other"),
     }
 }

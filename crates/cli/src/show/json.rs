@@ -1,5 +1,5 @@
-//! `waterline plan --json`: one object a conversation. The shape is documented in docs/plan-json.md
-//! and stable.
+//! `waterline plan --json`: one object per conversation. The format is stable and documented in
+//! docs/plan-json.md.
 
 use std::io::Write;
 
@@ -7,9 +7,11 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use waterline::json::one_line;
 use waterline::plan::{Action, Slot};
+use waterline::warning::Warning;
 
 use super::Report;
 
+/// Writes a plan as one line of JSON. Messages are counted from 0, as indexes of the file's list.
 pub fn json(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
     let Report { rendered, tokens, .. } = report;
     write!(out, "{{\"id\":{},\"wire\":{}", json!(report.id), json!(report.wire.name()))?;
@@ -28,14 +30,15 @@ pub fn json(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
         write!(out, ",\"system\":{}", one_line(system.as_str()))?;
     }
     write!(out, ",\"messages\":[")?;
-    // Written one by one: a context may be as large as its source, and is not copied for this.
+    // Written one by one: a context may be as large as its source, so it is not copied.
     for (at, message) in rendered.messages.iter().enumerate() {
         let comma = if at > 0 { "," } else { "" };
         write!(out, "{comma}{}", one_line(message.as_str()))?;
     }
     let slots: Vec<Slot> =
-        report.slots.iter().map(|slot| counted_as_listed(slot, report.outside)).collect();
-    let warnings: Vec<String> = report.warnings.iter().map(|warning| report.say(warning)).collect();
+        report.slots.iter().map(|slot| with_file_indexes(slot, report.outside)).collect();
+    let warnings: Vec<String> =
+        report.warnings.iter().map(|warning| numbered(report, warning)).collect();
     writeln!(
         out,
         "],\"tokens\":{},\"slots\":{},\"warnings\":{}}}",
@@ -46,9 +49,15 @@ pub fn json(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
     Ok(())
 }
 
-/// A slot with its sources counted as the file counts them: messages outside the list have no
-/// index.
-fn counted_as_listed(slot: &Slot, outside: usize) -> Slot {
+/// Returns a warning with the index of its message in the file.
+fn numbered(report: &Report<'_>, warning: &Warning) -> String {
+    let mut numbered = warning.clone();
+    numbered.at = report.index(warning);
+    numbered.to_string()
+}
+
+/// Returns a slot with the indexes of its sources in the file. Messages outside the list have none.
+fn with_file_indexes(slot: &Slot, outside: usize) -> Slot {
     let sources = slot.sources.iter().filter_map(|source| source.checked_sub(outside)).collect();
     let mut numbered = slot.clone();
     numbered.sources = sources;

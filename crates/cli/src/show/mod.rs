@@ -1,4 +1,4 @@
-//! How things are shown: for programs as JSON, for people as tables.
+//! Output: JSON for programs, tables and texts for people.
 
 mod json;
 mod markdown;
@@ -18,40 +18,29 @@ pub use notice::{kept, notice};
 pub use one_line::one_line;
 pub use report::Report;
 pub use table::{line, table};
-pub use text::{bar, cut, pad, room, size, width, wrap};
+pub use text::{align_right, bar, cut, pad, room, size, width, wrap};
 pub use turn::{call_note, handed_off, odd};
 pub use why::why;
 
 use anstyle::Style;
 
-/// How words look that stand beside the matter.
+pub use crate::number::number;
+
+/// The style of secondary text.
 pub const DIM: Style = Style::new().dimmed();
 
-/// A number with its thousands apart.
-pub fn number(n: usize) -> String {
-    let digits = n.to_string();
-    let mut apart = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
-            apart.push(',');
-        }
-        apart.push(digit);
-    }
-    apart
-}
-
-/// So many of something: `1 session`, `1,200 sessions`.
+/// Formats a count in English: `1 session`, `1,200 sessions`.
 pub fn count(n: usize, what: &str) -> String {
     let plural = if n == 1 { "" } else { "s" };
     format!("{} {what}{plural}", number(n))
 }
 
-/// The same of a number as the log counts.
+/// Formats a count of the log in English.
 pub fn count_of(n: u64, what: &str) -> String {
     count(usize::try_from(n).unwrap_or(usize::MAX), what)
 }
 
-/// A share in percent, with the digits that tell good from better.
+/// Formats a share in percent, with one more digit from 99% on.
 pub fn percent(share: f64) -> String {
     let percent = share * 100.0;
     if (99.0..100.0).contains(&percent) {
@@ -61,24 +50,27 @@ pub fn percent(share: f64) -> String {
     }
 }
 
-/// What comes from a file must not steer the terminal.
+/// Replaces control characters, so that content cannot control the terminal.
 pub fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() || is_direction(c) { '\u{FFFD}' } else { c }).collect()
 }
 
-/// Characters that turn the order of others around.
+/// Whether a character changes the text direction.
 const fn is_direction(c: char) -> bool {
-    matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    matches!(
+        c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    )
 }
 
-/// The same for a text of several lines, which may hold tabs.
+/// Like [`plain`], but keeps line breaks and tabs.
 pub fn lines(text: &str) -> String {
     let line = |line: &str| line.split('\t').map(plain).collect::<Vec<_>>().join("\t");
     text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The same for what somebody is asked to agree to: nothing of it may stay unseen, also not what
-/// joins letters in an ordinary text.
+/// Like [`lines`], for text that the user is asked to approve: every invisible character is
+/// replaced, also the joiners of ordinary text.
 pub fn unhidden(text: &str) -> String {
     let shown = |c: char| if waterline_agent::approval::is_hidden(c) { '\u{FFFD}' } else { c };
     lines(&text.chars().map(shown).collect::<String>())
@@ -87,14 +79,7 @@ pub fn unhidden(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn thousands_are_set_apart() {
-        assert_eq!(super::number(0), "0");
-        assert_eq!(super::number(999), "999");
-        assert_eq!(super::number(1_234_567), "1,234,567");
-    }
-
-    #[test]
-    fn nothing_is_hidden_in_what_somebody_agrees_to() {
+    fn approved_text_has_no_invisible_characters() {
         let asked = "rm\u{200b} a\u{61c}\u{2060}\u{feff}\u{e0041}\n\tb\u{202e}";
         assert_eq!(
             super::unhidden(asked),

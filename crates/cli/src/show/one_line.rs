@@ -2,16 +2,21 @@
 
 use waterline::message::{Body, Message};
 
-/// What a message says, on one line.
+use crate::text;
+
+/// Characters shown of each part.
+const SHOWN: usize = 300;
+
+/// Returns the content of a message on one line.
 pub fn one_line(message: &Message) -> String {
-    let text = message.parts.iter().map(|part| match &part.body {
+    let parts = message.parts.iter().map(|part| match &part.body {
         Body::Text(text) => text.clone(),
-        Body::Thinking(thinking) => format!("(thinks) {}", thinking.text),
-        Body::Image(_) => "(image)".to_owned(),
+        Body::Thinking(thinking) => format!("{} {}", text!("part-thinking"), thinking.text),
+        Body::Image(_) => text!("part-image"),
         Body::Call(call) => format!("{}({})", call.name, call.arguments),
         Body::Result(result) => result.text(),
         Body::Opaque(opaque) => opaque.json.clone(),
     });
-    let text: Vec<String> = text.map(|text| text.chars().take(300).collect()).collect();
-    text.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
+    let parts: Vec<String> = parts.map(|part| part.chars().take(SHOWN).collect()).collect();
+    parts.join(" ").split_whitespace().collect::<Vec<_>>().join(" ")
 }

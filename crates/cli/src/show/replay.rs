@@ -1,18 +1,20 @@
-//! How a replay is shown: for programs as JSON (docs/replay.md), for people as tables.
+//! The results of a replay: JSON for programs (docs/replay.md), tables for people.
 
 use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
 use serde_json::{Value, json};
+use unicode_width::UnicodeWidthStr;
 use waterline_replay::counters::Counters;
 use waterline_replay::lost::Lost;
 use waterline_replay::report::{Report, Row};
 use waterline_replay::run::Outcome;
 
-use super::{number, percent, plain};
+use super::{align_right, number, percent, plain};
+use crate::text;
 
-/// One object with a row for each policy, window and file.
+/// Writes one object with a row for each policy, window and file.
 pub fn json(out: &mut impl Write, report: &Report, lost: bool) -> Result<()> {
     let several = report.datasets.len() > 1;
     let files = report.rows().filter(|_| several);
@@ -29,13 +31,24 @@ pub fn json(out: &mut impl Write, report: &Report, lost: bool) -> Result<()> {
 }
 
 fn row(row: &Row<'_>) -> Value {
-    let tally = &row.tally;
+    let counters = &row.counters;
     json!({
-        "policy": row.policy, "window": row.window, "dataset": row.dataset, "conversations": tally.conversations,
-        "calls": tally.calls, "values": tally.values, "retained": rounded(tally.retained(), 5),
-        "calls_intact": rounded(tally.calls_intact(), 5), "tokens_mean": rounded(tally.tokens_mean(), 1),
-        "tokens_max": tally.tokens_max, "verbatim_share": rounded(tally.verbatim_share(), 5), "folds": tally.folds, "cached_share": rounded(tally.bill.cached_share(), 5),
-        "cost": rounded(tally.cost(), 5), "invalid": tally.invalid, "over": tally.over,
+        "policy": row.policy,
+        "window": row.window,
+        "dataset": row.dataset,
+        "conversations": counters.conversations,
+        "calls": counters.calls,
+        "values": counters.values,
+        "retained": rounded(counters.retained(), 5),
+        "calls_intact": rounded(counters.calls_intact(), 5),
+        "tokens_mean": rounded(counters.tokens_mean(), 1),
+        "tokens_max": counters.tokens_max,
+        "verbatim_share": rounded(counters.verbatim_share(), 5),
+        "folds": counters.folds,
+        "cached_share": rounded(counters.bill.cached_share(), 5),
+        "cost": rounded(counters.cost(), 5),
+        "invalid": counters.invalid,
+        "over": counters.over,
     })
 }
 
@@ -46,12 +59,23 @@ fn rounded(value: f64, digits: i32) -> f64 {
 
 fn lost_values(outcome: &Outcome) -> impl Iterator<Item = Value> {
     outcome.lost.iter().map(|lost| {
-        let fold = lost
-            .fold
-            .map(|fold| json!({"number": fold.number, "before": fold.before, "from": fold.from, "to": fold.to}));
+        let fold = lost.fold.map(|fold| {
+            json!({
+                "number": fold.number,
+                "before": fold.before,
+                "from": fold.from,
+                "to": fold.to,
+            })
+        });
         json!({
-            "policy": outcome.policy, "window": outcome.window, "value": lost.value, "seen": lost.seen, "by": lost.by,
-            "needed": lost.needed, "tool": lost.tool, "fold": fold,
+            "policy": outcome.policy,
+            "window": outcome.window,
+            "value": lost.value,
+            "seen": lost.seen,
+            "by": lost.by,
+            "needed": lost.needed,
+            "tool": lost.tool,
+            "fold": fold,
         })
     })
 }
@@ -59,124 +83,125 @@ fn lost_values(outcome: &Outcome) -> impl Iterator<Item = Value> {
 const BEST: Style = Style::new().bold().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Green)));
 const HEAD: Style = Style::new().dimmed();
 
-/// A table for each window; the best of each column is marked.
+/// Writes a table for each window and marks the best value of each column.
 pub fn table(out: &mut impl Write, report: &Report) -> Result<()> {
     let totals: Vec<Row<'_>> = report.totals().collect();
-    let Some(first) = totals.first().map(|row| row.tally) else { return Ok(()) };
-    let counted = report
-        .counted
-        .as_ref()
-        .map_or_else(|| "as each model does".to_owned(), |name| format!("by {name}"));
-    let plural = if first.conversations == 1 { "" } else { "s" };
-    writeln!(
-        out,
-        "{} session{plural}, {} model calls, tokens counted {counted}, prices {}",
-        number(first.conversations),
-        number(first.contexts),
-        plain(&report.prices.name),
-    )?;
-    writeln!(
-        out,
-        "{} tool calls needed {} values that had been seen",
-        number(first.calls),
-        number(first.values)
-    )?;
+    let Some(first) = totals.first().map(|row| row.counters) else { return Ok(()) };
+    let method = match &report.counted {
+        Some(name) => text!("replay-counted-by", method = name.to_string()),
+        None => text!("replay-counted-by-model"),
+    };
+    let prices = plain(&report.prices.name);
+    let facts = text!(
+        "replay-facts",
+        sessions = first.conversations,
+        calls = first.contexts,
+        method = method,
+        prices = prices
+    );
+    writeln!(out, "{facts}")?;
+    writeln!(out, "{}", text!("replay-values", calls = first.calls, values = first.values))?;
     for &window in &report.windows {
         let rows: Vec<&Row<'_>> = totals.iter().filter(|row| row.window == window).collect();
         window_table(out, window, &rows)?;
     }
-    let invalid: usize = totals.iter().map(|row| row.tally.invalid).sum();
-    let valid = if invalid == 0 { "all contexts valid · " } else { "" };
-    writeln!(out, "\n{HEAD}{valid}retained: values needed that the context had")?;
-    writeln!(out, "intact: calls that missed none · verbatim: share of the context as it came")?;
-    writeln!(out, "cost: against never folding · * best{HEAD:#}")?;
+    let is_valid = totals.iter().all(|row| row.counters.invalid == 0);
+    let valid = if is_valid { format!("{} · ", text!("replay-all-valid")) } else { String::new() };
+    writeln!(out, "\n{HEAD}{valid}{}{HEAD:#}", text!("replay-legend"))?;
     Ok(())
 }
 
-/// A column: its heading, how a cell is written, and what is best in it.
+/// A column of a table.
 struct Column {
-    head: &'static str,
+    head: fn() -> String,
     cell: fn(&Counters) -> String,
-    /// The larger, the better; none where nothing is best.
+    /// Larger is better; none if no value is best.
     rank: Option<fn(&Counters) -> f64>,
+    /// Counts errors: the column is shown only if a row has some.
+    errors: Option<fn(&Counters) -> usize>,
+}
+
+impl Column {
+    const fn new(head: fn() -> String, cell: fn(&Counters) -> String) -> Self {
+        Self { head, cell, rank: None, errors: None }
+    }
+
+    const fn ranked(self, rank: fn(&Counters) -> f64) -> Self {
+        Self { rank: Some(rank), ..self }
+    }
+
+    const fn of_errors(self, errors: fn(&Counters) -> usize) -> Self {
+        Self { errors: Some(errors), ..self }
+    }
 }
 
 const COLUMNS: [Column; 10] = [
-    Column {
-        head: "retained",
-        cell: |tally| of(tally.values, tally.retained()),
-        rank: Some(Counters::retained),
-    },
-    Column {
-        head: "intact",
-        cell: |tally| of(tally.calls, tally.calls_intact()),
-        rank: Some(Counters::calls_intact),
-    },
-    Column { head: "tokens", cell: |tally| number(whole(tally.tokens_mean())), rank: None },
-    Column { head: "most", cell: |tally| number(tally.tokens_max), rank: None },
-    Column { head: "verbatim", cell: |tally| percent(tally.verbatim_share()), rank: None },
-    Column { head: "folds", cell: |tally| number(tally.folds), rank: None },
-    Column {
-        head: "cached",
-        cell: |tally| percent(tally.bill.cached_share()),
-        rank: Some(|tally| tally.bill.cached_share()),
-    },
-    Column {
-        head: "cost",
-        cell: |tally| format!("{:.2}", tally.cost()),
-        rank: Some(|tally| -tally.cost()),
-    },
-    Column { head: "invalid", cell: |tally| number(tally.invalid), rank: None },
-    Column { head: "too large", cell: |tally| number(tally.over), rank: None },
+    Column::new(
+        || text!("replay-column-retained"),
+        |counters| of(counters.values, counters.retained()),
+    )
+    .ranked(Counters::retained),
+    Column::new(
+        || text!("replay-column-intact"),
+        |counters| of(counters.calls, counters.calls_intact()),
+    )
+    .ranked(Counters::calls_intact),
+    Column::new(|| text!("replay-column-tokens"), |counters| number(whole(counters.tokens_mean()))),
+    Column::new(|| text!("replay-column-most"), |counters| number(counters.tokens_max)),
+    Column::new(|| text!("replay-column-verbatim"), |counters| percent(counters.verbatim_share())),
+    Column::new(|| text!("replay-column-folds"), |counters| number(counters.folds)),
+    Column::new(|| text!("replay-column-cached"), |counters| percent(counters.bill.cached_share()))
+        .ranked(|counters| counters.bill.cached_share()),
+    Column::new(|| text!("replay-column-cost"), |counters| format!("{:.2}", counters.cost()))
+        .ranked(|counters| -counters.cost()),
+    Column::new(|| text!("replay-column-invalid"), |counters| number(counters.invalid))
+        .of_errors(|counters| counters.invalid),
+    Column::new(|| text!("replay-column-too-large"), |counters| number(counters.over))
+        .of_errors(|counters| counters.over),
 ];
 
-/// A share of so many; of none there is none.
+/// Formats a share; a dash if there is nothing to share.
 fn of(count: usize, share: f64) -> String {
     if count == 0 { "–".to_owned() } else { percent(share) }
 }
 
 fn window_table(out: &mut impl Write, window: usize, rows: &[&Row<'_>]) -> Result<()> {
     let names = rows.iter().map(|row| row.policy.chars().count()).max().unwrap_or(0).max(6);
-    // What should be nothing is shown where it is something.
-    let faults = |head: &str| match head {
-        "invalid" => rows.iter().any(|row| row.tally.invalid > 0),
-        "too large" => rows.iter().any(|row| row.tally.over > 0),
-        _ => true,
+    let is_shown = |column: &&Column| {
+        column.errors.is_none_or(|errors| rows.iter().any(|row| errors(&row.counters) > 0))
     };
-    let columns: Vec<&Column> = COLUMNS.iter().filter(|column| faults(column.head)).collect();
+    let columns: Vec<&Column> = COLUMNS.iter().filter(is_shown).collect();
     let width = |column: &Column| {
-        let cells = rows.iter().map(|row| (column.cell)(&row.tally).chars().count());
-        cells.max().unwrap_or(0).max(column.head.len())
+        let cells = rows.iter().map(|row| (column.cell)(&row.counters).chars().count());
+        cells.max().unwrap_or(0).max((column.head)().width())
     };
     write!(out, "\n{HEAD}{:<names$}", short(window))?;
     for column in &columns {
-        write!(out, " {:>width$} ", column.head, width = width(column))?;
+        write!(out, " {} ", align_right(&(column.head)(), width(column)))?;
     }
     writeln!(out, "{HEAD:#}")?;
     for row in rows {
         write!(out, "{:<names$}", plain(row.policy))?;
         for column in &columns {
-            // Marked in words too: a pipe has no colours.
-            let (style, mark) =
-                if is_best(column, row, rows) { (BEST, "*") } else { (Style::new(), " ") };
-            write!(
-                out,
-                " {style}{:>width$}{mark}{style:#}",
-                (column.cell)(&row.tally),
-                width = width(column)
-            )?;
+            // Marked with a sign too: a pipe has no colours.
+            let is_best = is_best(column, row, rows);
+            let style = if is_best { BEST } else { Style::new() };
+            let mark = if is_best { '*' } else { ' ' };
+            let cell = (column.cell)(&row.counters);
+            write!(out, " {style}{cell:>width$}{mark}{style:#}", width = width(column))?;
         }
         writeln!(out)?;
     }
     Ok(())
 }
 
-/// Whether nothing in a column is better, and something is worse.
+/// Whether no row has a better value in this column, and some row has a worse one.
 fn is_best(column: &Column, row: &Row<'_>, rows: &[&Row<'_>]) -> bool {
     column.rank.is_some_and(|rank| {
-        let ranks = || rows.iter().map(|row| rank(&row.tally));
-        let (best, worst) = (ranks().fold(f64::MIN, f64::max), ranks().fold(f64::MAX, f64::min));
-        rank(&row.tally) >= best && best > worst
+        let ranks = || rows.iter().map(|row| rank(&row.counters));
+        let best = ranks().fold(f64::MIN, f64::max);
+        let worst = ranks().fold(f64::MAX, f64::min);
+        rank(&row.counters) >= best && best > worst
     })
 }
 
@@ -193,26 +218,20 @@ fn whole(mean: f64) -> usize {
     mean.round() as usize
 }
 
-/// Each value that one session's policies would have forgotten.
+/// Writes each value that the policies would have forgotten in one session.
 pub fn lost(out: &mut impl Write, report: &Report) -> Result<()> {
     let Some(session) = &report.longest else { return Ok(()) };
-    let several = report.conversations() > 1;
-    let which = if several {
-        "the session with the most calls (another one: --session ID)"
+    let id = plain(&session.id);
+    let heading = if report.conversations() > 1 {
+        text!("replay-lost-of-several", session = id)
     } else {
-        "the session"
+        text!("replay-lost", session = id)
     };
-    writeln!(out, "\nforgotten in {}, {which}", plain(&session.id))?;
+    writeln!(out, "\n{heading}")?;
     for outcome in &session.outcomes {
-        let tally = &outcome.tally;
-        writeln!(
-            out,
-            "\n{} {}: {} of {} values",
-            plain(&outcome.policy),
-            short(outcome.window),
-            number(outcome.lost.len()),
-            number(tally.values)
-        )?;
+        let count =
+            text!("replay-lost-count", lost = outcome.lost.len(), values = outcome.counters.values);
+        writeln!(out, "\n{} {}: {count}", plain(&outcome.policy), short(outcome.window))?;
         for lost in &outcome.lost {
             writeln!(out, "  {}", sentence(lost))?;
         }
@@ -220,17 +239,23 @@ pub fn lost(out: &mut impl Write, report: &Report) -> Result<()> {
     Ok(())
 }
 
+/// Describes a lost value. Messages are counted from 1.
 fn sentence(lost: &Lost) -> String {
-    let went = lost.fold.map_or_else(
-        || "cut before it was first sent".to_owned(),
-        |fold| format!("gone with fold {} before message {}", fold.number, fold.before),
-    );
-    format!(
-        "{}  from message {} ({}), {went}; {} needed it in message {}",
-        plain(&lost.value),
-        lost.seen,
-        plain(&lost.by),
-        plain(&lost.tool),
-        lost.needed
+    let number = |index: usize| (index + 1).to_string();
+    let cause = match lost.fold {
+        None => text!("replay-lost-truncated"),
+        Some(fold) => {
+            let fold_number = fold.number.to_string();
+            text!("replay-lost-folded", fold = fold_number, before = number(fold.before))
+        }
+    };
+    text!(
+        "replay-lost-value",
+        value = plain(&lost.value),
+        seen = number(lost.seen),
+        by = plain(&lost.by),
+        cause = cause,
+        tool = plain(&lost.tool),
+        needed = number(lost.needed)
     )
 }

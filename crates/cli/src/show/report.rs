@@ -1,4 +1,4 @@
-//! A plan as it is shown: the plan, what it was made for, and what is to be said about it.
+//! A plan with everything that is shown about it.
 
 use waterline::history::History;
 use waterline::message::Wire;
@@ -7,7 +7,7 @@ use waterline::policy::Policy;
 use waterline::warning::Warning;
 use waterline_provider::wire::Rendered;
 
-/// A plan with everything that is said about it.
+/// A plan with everything that is shown about it.
 pub struct Report<'a> {
     pub id: String,
     pub model_name: Option<&'a str>,
@@ -21,16 +21,13 @@ pub struct Report<'a> {
     pub warnings: &'a [Warning],
     /// Tokens of the tool definitions.
     pub tools: usize,
-    /// Messages that stood outside the list; they have no index.
+    /// Messages outside the file's list, such as a separate system prompt; they have no index.
     pub outside: usize,
 }
 
 impl Report<'_> {
-    /// A warning, with messages counted as the file counts them.
-    pub fn say(&self, warning: &Warning) -> String {
-        let at = warning.at.and_then(|at| at.checked_sub(self.outside));
-        let mut numbered = warning.clone();
-        numbered.at = at;
-        numbered.to_string()
+    /// Returns the index in the file of the message that a warning is about.
+    pub fn index(&self, warning: &Warning) -> Option<usize> {
+        warning.at.and_then(|at| at.checked_sub(self.outside))
     }
 }

@@ -1,4 +1,4 @@
-//! Styled text as rows of a terminal: the one place where lines are wrapped.
+//! Styled text as rows of a terminal. All lines are wrapped here.
 
 use anstyle::Style;
 use textwrap::core::{Word, break_words};
@@ -6,7 +6,7 @@ use textwrap::wrap_algorithms::wrap_first_fit;
 use unicode_linebreak::linebreaks;
 use unicode_width::UnicodeWidthChar;
 
-/// A stretch of text in one style.
+/// A piece of text in one style.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Span {
     pub style: Style,
@@ -18,34 +18,34 @@ impl Span {
         Self { style, text: text.into() }
     }
 
-    /// A text without a style.
+    /// Creates a text without a style.
     pub fn plain(text: impl Into<String>) -> Self {
         Self::new(Style::new(), text)
     }
 }
 
-/// Where a row may end.
+/// The places where a row may end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Break {
     /// Between words, by the rules of Unicode.
     #[default]
     Words,
-    /// Wherever it is full.
+    /// Anywhere.
     Anywhere,
 }
 
 /// A line before it is wrapped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text {
-    /// What the first row begins with: bars of a quote, the mark of a list item.
+    /// The start of the first row: the bars of a quote, the marker of a list item.
     pub prefix: Vec<Span>,
-    /// What all other rows begin with.
+    /// The start of all other rows.
     pub hang: Vec<Span>,
     pub spans: Vec<Span>,
     pub at: Break,
 }
 
-/// An indentation that leaves less than this is dropped.
+/// An indentation that leaves fewer columns than this is dropped.
 const LEAST_ROOM: usize = 8;
 
 /// One row of a terminal.
@@ -55,35 +55,35 @@ pub struct Row {
 }
 
 impl Row {
-    /// A row of these spans.
+    /// Creates a row of these spans.
     pub fn of(spans: &[Span]) -> Self {
         let cells = spans.iter().flat_map(|span| span.text.chars().map(|c| (c, span.style)));
         Self { cells: cells.collect() }
     }
 
-    /// The columns it takes.
+    /// Returns the columns it uses.
     pub fn width(&self) -> usize {
         self.cells.iter().map(|(c, _)| width(*c)).sum()
     }
 
-    /// Adds a text in one style.
+    /// Appends a text in one style.
     pub fn add(&mut self, text: &str, style: Style) {
         self.cells.extend(text.chars().map(|c| (c, style)));
     }
 
-    /// Adds another row behind this one.
+    /// Appends another row.
     pub fn append(&mut self, mut other: Self) {
         self.cells.append(&mut other.cells);
     }
 
-    /// Removes blanks at its end.
+    /// Removes spaces at the end.
     pub fn trim(&mut self) {
         while self.cells.last().is_some_and(|(c, _)| *c == ' ') {
             self.cells.pop();
         }
     }
 
-    /// The row as it is written, with codes for its styles if they are wanted.
+    /// Returns the row as text, with style codes if `styled`.
     pub fn text(&self, styled: bool) -> String {
         let mut out = String::new();
         for run in self.cells.chunk_by(|a, b| a.1 == b.1) {
@@ -97,7 +97,7 @@ impl Row {
     }
 }
 
-/// The columns of a text.
+/// Returns the columns of a text.
 pub fn columns(spans: &[Span]) -> usize {
     Row::of(spans).width()
 }
@@ -106,12 +106,12 @@ fn width(c: char) -> usize {
     c.width().unwrap_or(0)
 }
 
-/// The rows of a text without prefix, none wider than `limit`.
+/// Wraps a text without a prefix into rows of at most `limit` columns.
 pub fn wrap(spans: Vec<Span>, limit: usize) -> Vec<Row> {
     rows(&Text { spans, ..Text::default() }, limit)
 }
 
-/// The rows of a line, none wider than `limit`. An empty line is one empty row.
+/// Wraps a line into rows of at most `limit` columns. An empty line is one empty row.
 pub fn rows(text: &Text, limit: usize) -> Vec<Row> {
     let fits = |row: &Row| row.width() + LEAST_ROOM <= limit;
     let mut prefix = Row::of(&text.prefix);
@@ -138,7 +138,7 @@ pub fn rows(text: &Text, limit: usize) -> Vec<Row> {
     rows
 }
 
-/// How many characters a row shows, and how many blanks behind them no row shows.
+/// The characters that a row shows, and the spaces after them that no row shows.
 struct Length {
     shown: usize,
     dropped: usize,
@@ -157,7 +157,7 @@ fn between_words(line: &Row, rooms: [usize; 2]) -> Vec<Length> {
     wrap_first_fit(&words, &rooms).into_iter().map(length).collect()
 }
 
-/// The parts of a text that a row may end behind. Flags and paths stay whole where they fit.
+/// Returns the parts of a text that a row may end after. Flags and paths stay whole if they fit.
 fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
     let mut start = 0;
     linebreaks(text).map(|(end, _)| end).filter_map(move |end| {
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_longer_than_a_row_is_cut() {
+    fn a_word_longer_than_a_row_is_split() {
         assert_eq!(
             wrapped("see 0123456789abcdef ok", "", 10, Break::Words),
             ["see", "0123456789", "abcdef ok"]
@@ -226,31 +226,31 @@ mod tests {
     }
 
     #[test]
-    fn flags_and_paths_stay_whole_where_they_fit() {
-        assert_eq!(wrapped("go on --resume", "", 10, Break::Words), ["go on", "--resume"]);
+    fn flags_and_paths_stay_whole_if_they_fit() {
+        assert_eq!(wrapped("start --resume", "", 10, Break::Words), ["start", "--resume"]);
         assert_eq!(wrapped("look in src/show", "", 12, Break::Words), ["look in", "src/show"]);
     }
 
     #[test]
-    fn chinese_is_broken_anywhere_but_before_a_closing_sign() {
+    fn chinese_wraps_anywhere_except_before_closing_punctuation() {
         assert_eq!(wrapped("潮水涨得很高，很快", "", 12, Break::Words), ["潮水涨得很", "高，很快"]);
         assert_eq!(wrapped("水位water高", "", 8, Break::Words), ["水位", "water高"]);
         assert_eq!(wrapped("潮水「很高」", "", 6, Break::Words), ["潮水", "「很", "高」"]);
     }
 
     #[test]
-    fn code_keeps_its_blanks() {
+    fn code_keeps_its_spaces() {
         assert_eq!(wrapped("if a  { b }", "", 5, Break::Anywhere), ["if a ", " { b ", "}"]);
     }
 
     #[test]
-    fn nothing_is_one_empty_row() {
+    fn an_empty_line_is_one_empty_row() {
         assert_eq!(wrapped("", "", 10, Break::Words), [""]);
         assert_eq!(wrapped("", "", 10, Break::Anywhere), [""]);
     }
 
     #[test]
-    fn a_prefix_stands_on_the_first_row() {
+    fn a_prefix_is_on_the_first_row_only() {
         let text = Text {
             prefix: vec![Span::plain("• ")],
             hang: vec![Span::plain("  ")],

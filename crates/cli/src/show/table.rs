@@ -1,4 +1,4 @@
-//! A plan for people: what it comes to, then what became of each turn, then what was odd.
+//! A plan for people: the totals, then the treatment of each turn, then the warnings.
 
 use std::io::Write;
 
@@ -7,15 +7,20 @@ use anyhow::Result;
 use unicode_width::UnicodeWidthStr;
 use waterline::history::AtomKind;
 use waterline::plan::{Action, Slot, Treatment};
-use waterline::warning::Oddity;
+use waterline::warning::{Oddity, Warning};
 
-use super::text::{columns, cut};
+use super::text::{align_right, columns, cut, pad};
 use super::{DIM, Report, number, plain};
+use crate::text;
 
+/// Columns of the table.
+const TREATMENT: usize = 9;
+const TOKENS: usize = 8;
 const BAR: usize = 12;
+
 const BOLD: Style = Style::new().bold();
 
-/// Slots of one turn that were treated alike.
+/// Slots of one turn with the same treatment.
 struct Row {
     sources: Vec<usize>,
     treatment: Treatment,
@@ -25,8 +30,7 @@ struct Row {
 }
 
 impl Row {
-    /// Whether a slot was treated as the row's last one was: in the same turn, or for the same
-    /// reason.
+    /// Whether a slot has the treatment of this row, in the same turn or for the same reason.
     fn joins(&self, slot: &Slot, turn: usize) -> bool {
         let same_turn = self.turn == turn && slot.reason.is_empty();
         let same_reason = !slot.treatment.is_sent() && self.text == slot.reason;
@@ -34,57 +38,63 @@ impl Row {
     }
 }
 
-/// One conversation in full.
+/// Writes one conversation in full.
 pub fn table(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()> {
     header(out, name, report)?;
     let rows = rows(report);
     let most = rows.iter().map(|row| row.tokens).max().unwrap_or(0);
     let ranges: Vec<String> = rows.iter().map(|row| ranges(&row.sources, report.outside)).collect();
-    let wide = ranges.iter().map(|text| text.width()).max().unwrap_or(0).max("messages".len());
-    let room = columns().saturating_sub(wide + 10 + 9 + BAR + 6);
+    let heading = text!("plan-column-messages");
+    let wide = ranges.iter().map(|text| text.width()).max().unwrap_or(0).max(heading.width());
+    let room = columns().saturating_sub(wide + TREATMENT + 1 + TOKENS + 1 + BAR + 6);
     writeln!(
         out,
-        "{DIM}{:<wide$}  {:<9} {:>8}  {:<BAR$}  what and why{DIM:#}",
-        "messages", "treatment", "tokens", ""
+        "{DIM}{}  {} {}  {:<BAR$}  {}{DIM:#}",
+        pad(&heading, wide),
+        pad(&text!("plan-column-treatment"), TREATMENT),
+        align_right(&text!("plan-column-tokens"), TOKENS),
+        "",
+        text!("plan-column-content")
     )?;
     for (row, range) in rows.iter().zip(&ranges) {
         let style = colour(row.treatment);
         let tokens = if row.tokens == 0 { String::new() } else { number(row.tokens) };
-        write!(out, "{range:<wide$}  {style}{:<9}{style:#} {tokens:>8}  ", row.treatment.name())?;
+        let treatment = pad(&treatment(row.treatment), TREATMENT);
+        write!(out, "{range:<wide$}  {style}{treatment}{style:#} {tokens:>TOKENS$}  ")?;
         writeln!(out, "{style}{}{style:#}  {}", bar(row.tokens, most), cut(&row.text, room))?;
     }
     if report.tools > 0 {
         writeln!(
             out,
-            "{:<wide$}  {:<9} {:>8}  {:<BAR$}  tool definitions",
+            "{:<wide$}  {:<TREATMENT$} {:>TOKENS$}  {:<BAR$}  {}",
             "–",
             "",
             number(report.tools),
-            bar(report.tools, most)
+            bar(report.tools, most),
+            text!("plan-tools")
         )?;
     }
     warnings(out, report)
 }
 
-/// One conversation among many, on a line.
+/// Writes one of several conversations on one line.
 pub fn line(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
     let tokens = report.tokens;
     let action = match report.action {
-        Action::Extend => "fits",
-        Action::Fold { .. } => "folded",
+        Action::Extend => text!("plan-fits"),
+        Action::Fold { .. } => text!("plan-folded"),
     };
-    let odd = report.warnings.len();
-    let odd = match odd {
+    let warnings = match report.warnings.len() {
         0 => String::new(),
-        1 => "  1 warning".to_owned(),
-        more => format!("  {more} warnings"),
+        count => format!("  {}", text!("plan-warnings", count = count)),
     };
     writeln!(
         out,
-        "{:>9} → {:>8} {:>4}%  {action:<6}  {}{DIM}{odd}{DIM:#}",
+        "{:>9} → {:>8} {:>4}%  {}  {}{DIM}{warnings}{DIM:#}",
         number(tokens.before),
         number(tokens.after),
         share(tokens.after, tokens.window),
+        pad(&action, 6),
         cut(&report.id, 60),
     )?;
     Ok(())
@@ -92,36 +102,35 @@ pub fn line(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
 
 fn header(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()> {
     let tokens = report.tokens;
-    let model = plain(report.model_name.unwrap_or("no model named"));
+    let model = report.model_name.map_or_else(|| text!("plan-no-model"), plain);
     let name = plain(name);
-    let counting = report.history.counter().method();
-    writeln!(
-        out,
-        "{BOLD}{name}{BOLD:#}  {} messages · policy {} · {model} ({counting})",
-        number(report.history.len() - report.outside),
-        report.policy.name
-    )?;
+    let facts = text!(
+        "plan-facts",
+        count = report.history.len() - report.outside,
+        policy = report.policy.name.as_str(),
+        model = model,
+        method = report.history.counter().method().to_string()
+    );
+    writeln!(out, "{BOLD}{name}{BOLD:#}  {facts}")?;
     let gauge = bar(tokens.after, tokens.window.max(tokens.after));
-    let (before, after, window) =
-        (number(tokens.before), number(tokens.after), number(tokens.window));
-    writeln!(
-        out,
-        "{BOLD}{before} → {after} tokens{BOLD:#}  {gauge} {}% of {window}  {DIM}high {} · low {}{DIM:#}",
-        share(tokens.after, tokens.window),
-        number(tokens.high),
-        number(tokens.low)
-    )?;
-    match report.action {
-        Action::Extend if tokens.after > tokens.window => {
-            writeln!(out, "nothing can be folded, and it does not fit\n")?
-        }
-        Action::Extend if report.rendered.messages.is_empty() => {
-            writeln!(out, "there is nothing to send\n")?
-        }
-        Action::Extend => writeln!(out, "everything fits: nothing was folded\n")?,
-        Action::Fold { reason, .. } => writeln!(out, "folded, because {reason}\n")?,
-    }
+    let total = text!("plan-tokens", before = tokens.before, after = tokens.after);
+    let share = share(tokens.after, tokens.window).to_string();
+    let of_window = text!("plan-of-window", share = share, window = tokens.window);
+    let marks = text!("plan-marks", high = tokens.high, low = tokens.low);
+    writeln!(out, "{BOLD}{total}{BOLD:#}  {gauge} {of_window}  {DIM}{marks}{DIM:#}")?;
+    let action = match report.action {
+        Action::Extend if tokens.after > tokens.window => text!("plan-too-large"),
+        Action::Extend if report.rendered.messages.is_empty() => text!("plan-empty"),
+        Action::Extend => text!("plan-everything-fits"),
+        Action::Fold { reason, .. } => text!("plan-fold-reason", reason = reason.as_str()),
+    };
+    writeln!(out, "{action}\n")?;
     Ok(())
+}
+
+/// Returns the label of a treatment.
+fn treatment(treatment: Treatment) -> String {
+    text!("plan-treatment", name = treatment.name())
 }
 
 fn share(part: usize, whole: usize) -> usize {
@@ -158,7 +167,7 @@ fn turn(slot: &Slot, report: &Report<'_>) -> usize {
     atom.and_then(|at| report.history.atom(at)).map_or(0, |atom| atom.turn)
 }
 
-/// The first words of a slot.
+/// Returns the start of a slot's text.
 fn opening(slot: &Slot, report: &Report<'_>) -> String {
     let Some(message) = slot.sources.first().and_then(|&source| report.history.message(source))
     else {
@@ -171,18 +180,18 @@ fn opening(slot: &Slot, report: &Report<'_>) -> String {
         .and_then(|at| report.history.atom(at));
     let calls = message.calls().map(|call| call.name.as_str()).collect::<Vec<_>>().join(", ");
     match atom.map(|atom| atom.kind) {
-        Some(AtomKind::System) => "system prompt".to_owned(),
-        Some(AtomKind::Exchange) if !message.has_text() => format!("assistant calls {calls}"),
+        Some(AtomKind::System) => text!("plan-system-prompt"),
+        Some(AtomKind::Exchange) if !message.has_text() => text!("plan-calls", calls = calls),
         _ => {
             format!("{}: {}", message.role.name(), waterline::truncate::line(&message.text(), 100))
         }
     }
 }
 
-/// `0, 4–17, 20`, as the file counts its messages.
+/// Formats message numbers as ranges: `1, 5–18, 21`. The first message of the file is 1.
 fn ranges(sources: &[usize], outside: usize) -> String {
     let mut sorted: Vec<usize> =
-        sources.iter().filter_map(|&source| source.checked_sub(outside)).collect();
+        sources.iter().filter_map(|&source| Some(source.checked_sub(outside)? + 1)).collect();
     sorted.sort_unstable();
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for source in sorted {
@@ -216,7 +225,7 @@ const fn colour(treatment: Treatment) -> Style {
     Style::new().fg_color(Some(anstyle::Color::Ansi(colour)))
 }
 
-/// The most warnings of one kind that are shown.
+/// Warnings shown of each kind.
 const SHOWN: usize = 3;
 
 fn warnings(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
@@ -224,18 +233,30 @@ fn warnings(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
     kinds.sort_unstable();
     kinds.dedup();
     if !kinds.is_empty() {
-        let word = if report.warnings.len() == 1 { "warning" } else { "warnings" };
-        writeln!(out, "\n{BOLD}{} {word}{BOLD:#}", report.warnings.len())?;
+        let heading = text!("plan-warnings", count = report.warnings.len());
+        writeln!(out, "\n{BOLD}{heading}{BOLD:#}")?;
     }
     for kind in kinds {
         let same: Vec<_> =
             report.warnings.iter().filter(|warning| warning.oddity == kind).collect();
         for warning in same.iter().take(SHOWN) {
-            writeln!(out, "  {}", plain(&report.say(warning)))?;
+            writeln!(out, "  {}", plain(&warning_text(report, warning)))?;
         }
         if same.len() > SHOWN {
-            writeln!(out, "  {DIM}… and {} more like it{DIM:#}", same.len() - SHOWN)?;
+            let more = text!("plan-more-warnings", count = same.len() - SHOWN);
+            writeln!(out, "  {DIM}{more}{DIM:#}")?;
         }
     }
     Ok(())
+}
+
+/// Returns a warning with the number of its message, counted from 1.
+fn warning_text(report: &Report<'_>, warning: &Warning) -> String {
+    match report.index(warning) {
+        Some(at) => {
+            let number = (at + 1).to_string();
+            text!("at-message", number = number, what = warning.text.as_str())
+        }
+        None => warning.text.clone(),
+    }
 }

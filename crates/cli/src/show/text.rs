@@ -1,4 +1,4 @@
-//! Texts that must fit into the columns of a terminal.
+//! Texts that fit into the columns of a terminal.
 
 use std::ops::RangeInclusive;
 
@@ -7,40 +7,46 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use super::plain;
 use super::rows::{self, Span};
 
-/// The columns of lines that go to no terminal: nobody's screen breaks them.
-const ELSEWHERE: usize = 120;
+/// The columns of lines that do not go to a terminal.
+const NO_TERMINAL: usize = 120;
 
-/// Lines that are narrower say nothing, and wider ones cannot be read.
+/// Narrower lines show too little, and wider ones are hard to read.
 const READABLE: RangeInclusive<usize> = 60..=160;
 
-/// The columns and rows of the terminal, where there is one and it says.
+/// Returns the columns and rows of the terminal, if there is one and it reports them.
 pub fn size() -> Option<(usize, usize)> {
     terminal_size::terminal_size()
         .map(|(width, height)| (usize::from(width.0), usize::from(height.0)))
 }
 
-/// The columns of the terminal, within what can be read.
+/// Returns the columns of the terminal, within the readable range.
 pub fn columns() -> usize {
-    size().map_or(ELSEWHERE, |(columns, _)| columns).clamp(*READABLE.start(), *READABLE.end())
+    size().map_or(NO_TERMINAL, |(columns, _)| columns).clamp(*READABLE.start(), *READABLE.end())
 }
 
-/// The columns that are left beside what a line has already.
+/// Returns the columns that are left on a line.
 pub fn room(used: usize) -> usize {
     columns().saturating_sub(used)
 }
 
-/// The columns that a text takes.
+/// Returns the columns that a text uses.
 pub fn width(text: &str) -> usize {
     text.width()
 }
 
-/// A text with blanks behind it, up to so many columns.
+/// Pads a text with spaces to a number of columns.
 pub fn pad(text: &str, columns: usize) -> String {
     let blanks = columns.saturating_sub(text.width());
     format!("{text}{}", " ".repeat(blanks))
 }
 
-/// The beginning of a text that fits into so many columns.
+/// Pads a text with spaces on its left to a number of columns.
+pub fn align_right(text: &str, columns: usize) -> String {
+    let blanks = columns.saturating_sub(text.width());
+    format!("{}{text}", " ".repeat(blanks))
+}
+
+/// Truncates a text to a number of columns.
 pub fn cut(text: &str, columns: usize) -> String {
     let text = plain(text);
     if text.width() <= columns {
@@ -58,8 +64,7 @@ pub fn cut(text: &str, columns: usize) -> String {
     shown + "…"
 }
 
-/// A text wrapped into lines of so many columns; line breaks and other blanks in it count as one
-/// space.
+/// Wraps a text into lines of a number of columns. Each run of white space counts as one space.
 pub fn wrap(text: &str, columns: usize) -> Vec<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     rows::wrap(vec![Span::plain(words.join(" "))], columns)
@@ -68,8 +73,8 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
         .collect()
 }
 
-/// A bar of so many columns, as full as a part is of the whole, to the eighth of a column. What is
-/// not nothing is seen.
+/// Draws a bar that shows a part of a whole, to an eighth of a column. Any part above zero is
+/// visible.
 pub fn bar(part: usize, whole: usize, columns: usize) -> String {
     const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
     let eighths = (part * columns * 8).checked_div(whole).unwrap_or(0).min(columns * 8);
@@ -87,14 +92,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_broken_between_words_and_where_there_are_none_anywhere() {
-        assert_eq!(wrap("take the last turn back", 10), ["take the", "last turn", "back"]);
+    fn text_wraps_between_words_and_chinese_anywhere() {
+        assert_eq!(wrap("undo the last turn now", 10), ["undo the", "last turn", "now"]);
         assert_eq!(wrap("撤销上一轮", 4), ["撤销", "上一", "轮"]);
         assert_eq!(wrap("", 4), [""]);
     }
 
     #[test]
-    fn bars_tell_little_from_less() {
+    fn bars_show_eighths_of_a_column() {
         assert_eq!((bar(0, 800, 4), bar(1, 800, 4)), ("    ".to_owned(), "▏   ".to_owned()));
         assert_eq!((bar(250, 800, 4), bar(900, 800, 4)), ("█▎  ".to_owned(), "████".to_owned()));
         assert_eq!(bar(5, 0, 2), "▏ ");

@@ -1,56 +1,48 @@
-//! What is said about a turn besides its answer: how it ended, and what happened in its calls.
+//! Notices about a turn: how it ended, and what happened in its calls.
 
 use waterline_agent::{Ending, Outcome, Waiting};
 use waterline_session::Event as CallEvent;
 
-use super::number;
-use crate::lang::say;
+use crate::text;
 
-/// What is to be said about an ending that is not what somebody waits for.
+/// Returns a notice about a turn that did not end with an answer.
 pub fn odd(outcome: &Outcome, session: &str) -> Option<String> {
     match &outcome.ending {
-        Ending::Limit(why) => Some(say(format!("ended early: {why}"), format!("提前结束：{why}"))),
-        Ending::Halted(why) => Some(say(format!("stopped: {why}"), format!("已停止：{why}"))),
+        Ending::Limit(why) => Some(text!("turn-limit", why = why.as_str())),
+        Ending::Halted(why) => Some(text!("turn-halted", why = why.as_str())),
         Ending::Waiting(Waiting::Question(question)) => {
-            let asked = &question.question;
-            let en =
-                format!("it asks: {asked}\nanswer with: waterline run --session {session} \"…\"");
-            let zh =
-                format!("它问：{asked}\n请用以下命令回答：waterline run --session {session} \"…\"");
-            Some(say(en, zh))
+            let question = question.question.as_str();
+            Some(text!("turn-question", question = question, session = session))
         }
-        Ending::Waiting(Waiting::Approval(request)) => Some(format!(
-            "{} {} waits for somebody to agree to it",
-            request.tool, request.arguments
-        )),
-        Ending::Done if outcome.text.trim().is_empty() => {
-            Some(say("the answer was empty".to_owned(), "回答为空".to_owned()))
+        Ending::Waiting(Waiting::Approval(request)) => {
+            let call = format!("{} {}", request.tool, request.arguments);
+            Some(text!("turn-approval", call = call))
         }
+        Ending::Done if outcome.text.trim().is_empty() => Some(text!("turn-empty")),
         Ending::Done | Ending::HandOff { .. } => None,
     }
 }
 
-/// What is said when another role takes over.
+/// Returns the notice that another role takes over.
 pub fn handed_off(to: &str, session: &str) -> String {
-    say(format!("{to} goes on, in session {session}"), format!("由 {to} 继续，会话 {session}"))
+    text!("turn-handed-off", role = to, session = session)
 }
 
-/// What is said of something that happens in a call, beside the answer.
+/// Returns the notice about an event of a call, if it needs one.
 pub fn call_note(event: &CallEvent) -> Option<String> {
     match event {
         CallEvent::Delta(_) | CallEvent::Raw(_) => None,
-        CallEvent::Again { why, wait } => {
-            let after = if wait.is_zero() {
-                String::new()
-            } else {
-                format!(" in {:.0} s", wait.as_secs_f64())
-            };
-            Some(format!("trying again{after}: {why}"))
+        CallEvent::Again { why, wait } if wait.is_zero() => {
+            Some(text!("call-retry", why = why.as_str()))
         }
-        CallEvent::Model(name) => Some(format!("asking {name} instead")),
-        CallEvent::Summarising => Some("summing up what is folded".to_owned()),
+        CallEvent::Again { why, wait } => {
+            let seconds = format!("{:.0}", wait.as_secs_f64());
+            Some(text!("call-retry-in", why = why.as_str(), seconds = seconds))
+        }
+        CallEvent::Model(name) => Some(text!("call-model", model = name.as_str())),
+        CallEvent::Summarising => Some(text!("call-summarizing")),
         CallEvent::Folded { reason, before, after } => {
-            Some(format!("folded from {} to {} tokens: {reason}", number(*before), number(*after)))
+            Some(text!("call-folded", before = *before, after = *after, why = reason.as_str()))
         }
         CallEvent::Notice(text) => Some(text.clone()),
     }

@@ -1,34 +1,37 @@
-//! Why the ledger of a plan lists what it lists: for each value, what speaks for it and what
-//! against it.
+//! The reasons for the values in a plan's ledger.
 
 use std::io::Write;
 
 use anyhow::Result;
 
 use super::{Report, plain};
+use crate::text;
 
 /// Reasons shown for each value.
 const REASONS: usize = 3;
 
-/// The values of the ledger, likeliest first.
+/// Columns for a value.
+const VALUE: usize = 48;
+
+/// Writes the values of the ledger with the reasons for and against each, likeliest first.
 pub fn why(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
     let listed: Vec<&str> =
         report.slots.iter().flat_map(|slot| &slot.listed).map(String::as_str).collect();
     if listed.is_empty() {
-        writeln!(out, "\nno value is listed: nothing was folded, or the policy keeps no ledger")?;
+        writeln!(out, "\n{}", text!("ledger-empty"))?;
         return Ok(());
     }
-    writeln!(out, "\nthe ledger, by what each value adds for its room")?;
+    writeln!(out, "\n{}", text!("ledger-heading"))?;
     let index = report.history.values();
-    let width = listed.iter().map(|value| value.chars().count()).max().unwrap_or(0).min(48);
+    let width = listed.iter().map(|value| value.chars().count()).max().unwrap_or(0).min(VALUE);
     for value in listed {
         let reasons = index
             .get(value)
             .map(|seen| report.policy.weights.reasons(index, value, seen))
             .unwrap_or_default();
-        let words =
+        let reasons =
             reasons.iter().take(REASONS).map(|(about, share)| format!("{share:+.1} {about}"));
-        writeln!(out, "  {:<width$}  {}", plain(value), words.collect::<Vec<_>>().join(" · "))?;
+        writeln!(out, "  {:<width$}  {}", plain(value), reasons.collect::<Vec<_>>().join(" · "))?;
     }
     Ok(())
 }

@@ -1,10 +1,10 @@
-//! A model that plays a script, and a folder that is home to the program.
+//! A model that plays a script, and a home directory for the program.
 #![allow(
     dead_code,
     unreachable_pub,
     clippy::unwrap_used,
     clippy::panic,
-    reason = "each test program uses a part of it; a test fails loudly"
+    reason = "each test file uses a part of it; a test fails loudly"
 )]
 
 use std::path::PathBuf;
@@ -40,13 +40,13 @@ impl World {
         std::fs::write(path, text).unwrap();
     }
 
-    /// The arguments that every command of this world needs.
+    /// Returns the arguments that every command with a model needs.
     pub fn arguments(&self, command: &str) -> Vec<String> {
-        let words = [command, "--db", "log.db", "--model", "m", "--base-url", &self.server.url];
-        words.iter().map(|word| (*word).to_owned()).collect()
+        let arguments = [command, "--db", "log.db", "--model", "m", "--base-url", &self.server.url];
+        arguments.iter().map(|argument| (*argument).to_owned()).collect()
     }
 
-    /// The environment of the program.
+    /// Returns the environment of the program.
     pub fn variables(&self) -> Vec<(String, String)> {
         let home = self.home.path().display().to_string();
         let set = [
@@ -58,21 +58,21 @@ impl World {
         set.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 
-    /// The program, in this world.
+    /// Returns the program with the home directory and the environment of this world.
     pub fn program(&self) -> Command {
-        let mut made = Command::new(env!("CARGO_BIN_EXE_waterline"));
-        made.current_dir(self.home.path()).env_clear().envs(self.variables());
-        made
+        let mut program = Command::new(env!("CARGO_BIN_EXE_waterline"));
+        program.current_dir(self.home.path()).env_clear().envs(self.variables());
+        program
     }
 
-    /// A command of the agent, without a terminal.
+    /// Returns a command with a model, without a terminal.
     pub fn command(&self, command: &str, more: &[&str]) -> Command {
-        let mut made = self.program();
-        made.args(self.arguments(command)).args(more);
-        made
+        let mut program = self.program();
+        program.args(self.arguments(command)).args(more);
+        program
     }
 
-    /// Runs a command of the agent; gives its status, its output and what it said beside it.
+    /// Runs a command with a model; returns its exit status, output and error output.
     pub fn run(&self, command: &str, more: &[&str]) -> (i32, String, String) {
         Self::ended(&mut self.command(command, more))
     }
@@ -82,14 +82,14 @@ impl World {
         Self::ended(self.program().args(arguments))
     }
 
-    /// Runs a command as it is.
+    /// Runs a command to its end.
     pub fn ended(command: &mut Command) -> (i32, String, String) {
         let output = command.output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
         (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
     }
 
-    /// The messages of the last request, each as JSON text.
+    /// Returns the messages of the last request, each as JSON text.
     pub fn last_request(&self) -> Vec<String> {
         let body: serde_json::Value =
             serde_json::from_str(&self.server.received().pop().unwrap().body).unwrap();
@@ -97,15 +97,15 @@ impl World {
     }
 }
 
-/// Waits until something is so, and fails if it does not come to be.
-pub fn until(what: &str, is_so: impl FnMut() -> bool) {
-    until_or(|| what.to_owned(), is_so);
+/// Waits until a condition is true; fails after a timeout.
+pub fn until(what: &str, is_true: impl FnMut() -> bool) {
+    until_or(|| what.to_owned(), is_true);
 }
 
-/// The same, with words that are made only where it fails.
-pub fn until_or(what: impl Fn() -> String, mut is_so: impl FnMut() -> bool) {
+/// Like [`until`], with a message that is made only on failure.
+pub fn until_or(what: impl Fn() -> String, mut is_true: impl FnMut() -> bool) {
     let since = std::time::Instant::now();
-    while !is_so() {
+    while !is_true() {
         assert!(since.elapsed() < std::time::Duration::from_secs(20), "not in time: {}", what());
         std::thread::sleep(std::time::Duration::from_millis(10));
     }

@@ -1,19 +1,19 @@
-//! Lines over windows as SVG. Colours are the page's: a drawing names classes.
+//! Draws line charts over windows as SVG. The page's CSS sets the colours of the classes.
 
 use std::fmt::Write;
 
 use super::escape;
 use crate::price::tokens;
 
-/// Lines over windows.
+/// A line chart with the window on the horizontal axis.
 pub(super) struct Chart<'a> {
     pub(super) title: &'a str,
     pub(super) lines: Vec<Line<'a>>,
-    /// Whether the axis begins at nothing.
+    /// Whether the vertical axis starts at zero.
     pub(super) from_zero: bool,
 }
 
-/// One policy.
+/// The line of one policy.
 pub(super) struct Line<'a> {
     pub(super) name: &'a str,
     pub(super) points: Vec<(f64, f64)>,
@@ -25,19 +25,20 @@ const LEFT: f64 = 44.0;
 const RIGHT: f64 = 110.0;
 const TOP: f64 = 28.0;
 const BOTTOM: f64 = 34.0;
-/// The least distance between two names at the ends of lines.
-const APART: f64 = 12.0;
+/// The minimum distance between two names at the ends of lines.
+const NAME_SPACING: f64 = 12.0;
 
 impl Chart<'_> {
-    /// The drawing.
+    /// Draws the chart.
     pub(super) fn svg(&self) -> String {
         let scale = Scale::of(self);
         let mut text = format!(
-            "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{0}\"><text class=\"title\" x=\"0\" y=\"14\">{0}</text>",
+            "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{0}\">\
+             <text class=\"title\" x=\"0\" y=\"14\">{0}</text>",
             escape(self.title)
         );
         scale.draw_axes(&mut text);
-        // Ours is drawn last, over the others.
+        // The default policy is drawn last, over the others.
         let mut lines: Vec<&Line<'_>> =
             self.lines.iter().filter(|line| !line.points.is_empty()).collect();
         lines.sort_by_key(|line| line.name == "auto");
@@ -52,7 +53,8 @@ impl Chart<'_> {
             for &(x, y) in &line.points {
                 let _ = write!(
                     text,
-                    "<circle class=\"{class}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"2.5\"><title>{}, window {x}: {y:.2}</title></circle>",
+                    "<circle class=\"{class}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"2.5\">\
+                     <title>{}, window {x}: {y:.2}</title></circle>",
                     scale.x(x),
                     scale.y(y),
                     escape(line.name),
@@ -65,30 +67,30 @@ impl Chart<'_> {
     }
 }
 
-/// The names at the ends of the lines, pushed apart where they would cover each other.
+/// Draws the names at the ends of the lines, pushed apart if they would overlap.
 fn draw_names(text: &mut String, scale: &Scale, lines: &[&Line<'_>]) {
     let mut ends: Vec<(f64, &str)> =
         lines.iter().filter_map(|line| Some((scale.y(line.points.last()?.1), line.name))).collect();
     ends.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut free = TOP;
-    // The whole column must end inside the drawing.
-    let room = HEIGHT - BOTTOM + APART;
-    for (at, (y, name)) in ends.iter().enumerate() {
-        let latest = room - tokens(ends.len() - at) * APART;
-        let place = y.max(free).min(latest.max(free));
-        free = place + APART;
+    let mut top = TOP;
+    // All names must fit into the drawing.
+    let bottom = HEIGHT - BOTTOM + NAME_SPACING;
+    for (at, (line_end, name)) in ends.iter().enumerate() {
+        let lowest = bottom - tokens(ends.len() - at) * NAME_SPACING;
+        let y = line_end.max(top).min(lowest.max(top));
+        top = y + NAME_SPACING;
         let class = if *name == "auto" { "name ours" } else { "name" };
         let x = WIDTH - RIGHT + 8.0;
         let _ = write!(
             text,
             "<text class=\"{class}\" x=\"{x}\" y=\"{:.1}\">{}</text>",
-            place + 3.5,
+            y + 3.5,
             escape(name)
         );
     }
 }
 
-/// From figures to places.
+/// Maps figures to coordinates.
 struct Scale {
     windows: Vec<f64>,
     low: f64,
@@ -108,11 +110,11 @@ impl Scale {
         Self { windows, low, high: if high > low { high } else { low + 1.0 } }
     }
 
-    /// Windows stand at equal distances: they are doubled, not added.
+    /// Windows are evenly spaced, because each is usually twice the one before.
     fn x(&self, window: f64) -> f64 {
-        let place = self.windows.iter().position(|&known| known >= window).unwrap_or(0);
+        let index = self.windows.iter().position(|&known| known >= window).unwrap_or(0);
         let steps = tokens(self.windows.len().saturating_sub(1).max(1));
-        LEFT + (WIDTH - LEFT - RIGHT) * tokens(place) / steps
+        LEFT + (WIDTH - LEFT - RIGHT) * tokens(index) / steps
     }
 
     fn y(&self, value: f64) -> f64 {
@@ -122,12 +124,14 @@ impl Scale {
     fn draw_axes(&self, text: &mut String) {
         for step in 0..=4 {
             let value = self.low + (self.high - self.low) * f64::from(step) / 4.0;
-            let (y, right) = (self.y(value), WIDTH - RIGHT);
+            let y = self.y(value);
+            let right = WIDTH - RIGHT;
             let digits = if self.high - self.low < 8.0 { 2 } else { 0 };
             let _ = write!(
                 text,
                 "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{right}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\
-                 <text class=\"tick\" x=\"{}\" y=\"{:.1}\" text-anchor=\"end\">{value:.digits$}</text>",
+                 <text class=\"tick\" x=\"{}\" y=\"{:.1}\" \
+                 text-anchor=\"end\">{value:.digits$}</text>",
                 LEFT - 6.0,
                 y + 3.5,
             );

@@ -1,8 +1,8 @@
-//! One page with the curves, complete in itself: no script, no address to fetch, readable in light
-//! and dark.
+//! Writes a report as a self-contained HTML page: no scripts, nothing to load, readable in light
+//! and dark mode.
 
 mod chart;
-mod course;
+mod session_chart;
 
 use std::fmt::Write;
 
@@ -13,19 +13,22 @@ use chart::{Chart, Line};
 
 const FRAME: &str = include_str!("frame.html");
 
-/// The page of a report.
+/// Returns the page of a report.
 #[must_use]
 pub fn write(report: &Report) -> String {
     let totals: Vec<Row<'_>> = report.totals().collect();
-    let head = totals.first().map(|row| row.tally).unwrap_or_default();
-    let counted = report.counted.as_ref().map_or("as each model does", String::as_str);
+    let counters = totals.first().map(|row| row.counters).unwrap_or_default();
+    let counted = match &report.counted {
+        Some(method) => format!("with {}", escape(method)),
+        None => "with each model's tokenizer".to_owned(),
+    };
     let about = format!(
-        "{} sessions, {} model calls, {} values that {} tool calls needed. Tokens counted {}; prices {}: reads {}, writes {}.",
-        head.conversations,
-        head.contexts,
-        head.values,
-        head.calls,
-        escape(counted),
+        "{}, {}, {} needed by {}. Tokens are counted {counted}. \
+         Price list {}: cache reads cost {}, cache writes {} times an uncached token.",
+        count(counters.conversations, "session"),
+        count(counters.contexts, "model call"),
+        count(counters.values, "value"),
+        count(counters.calls, "tool call"),
         escape(&report.prices.name),
         report.prices.read,
         report.prices.write,
@@ -39,30 +42,36 @@ pub fn write(report: &Report) -> String {
             report
                 .longest
                 .as_ref()
-                .map_or_else(String::new, |longest| courses(report, &longest.id)),
+                .map_or_else(String::new, |longest| session_charts(report, &longest.id)),
         ),
     ];
     let mut page = FRAME.to_owned();
-    for (place, text) in parts {
-        page = page.replace(place, &text);
+    for (placeholder, text) in parts {
+        page = page.replace(placeholder, &text);
     }
     page
 }
 
-/// Retention, intact calls and cost against the window, a line for each policy.
+/// Returns a number with its noun: `1 fold`, `2 folds`.
+fn count(number: usize, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}
+
+/// Draws retention, intact calls and cost over the window, with one line per policy.
 fn curves(report: &Report, totals: &[Row<'_>]) -> String {
     type Figure = fn(&Counters) -> f64;
     let figures: [(&str, Figure, bool); 3] = [
-        ("Values retained, %", |tally| tally.retained() * 100.0, false),
-        ("Calls intact, %", |tally| tally.calls_intact() * 100.0, false),
-        ("Cost against never folding", Counters::cost, true),
+        ("Values retained, %", |counters| counters.retained() * 100.0, false),
+        ("Calls intact, %", |counters| counters.calls_intact() * 100.0, false),
+        ("Cost relative to never folding", Counters::cost, true),
     ];
     let mut text = String::new();
     for (title, figure, from_zero) in figures {
         let lines = report.policies.iter().map(|policy| {
             let rows = totals.iter().filter(|row| row.policy == policy);
             let points =
-                rows.map(|row| (crate::price::tokens(row.window), figure(&row.tally))).collect();
+                rows.map(|row| (crate::price::tokens(row.window), figure(&row.counters))).collect();
             Line { name: policy, points }
         });
         let chart = Chart { title, lines: lines.collect(), from_zero };
@@ -73,49 +82,50 @@ fn curves(report: &Report, totals: &[Row<'_>]) -> String {
 
 fn table(totals: &[Row<'_>]) -> String {
     let mut text = String::from(
-        "<table><thead><tr><th>policy</th><th>window</th><th>retained</th><th>calls intact</th><th>tokens, mean</th>\
-         <th>most</th><th>folds</th><th>cached</th><th>cost</th><th>invalid</th><th>too large</th></tr></thead><tbody>",
+        "<table><thead><tr><th>policy</th><th>window</th><th>values retained</th>\
+         <th>calls intact</th><th>mean tokens</th><th>max tokens</th><th>folds</th>\
+         <th>cached</th><th>cost</th><th>invalid</th><th>too large</th></tr></thead><tbody>",
     );
     for row in totals {
-        let tally = &row.tally;
+        let counters = &row.counters;
         let class = if row.policy == "auto" { " class=\"ours\"" } else { "" };
         let _ = write!(
             text,
-            "<tr{class}><td>{}</td><td>{}</td><td>{:.2}%</td><td>{:.2}%</td><td>{:.0}</td><td>{}</td><td>{}</td>\
-             <td>{:.1}%</td><td>{:.2}</td><td>{}</td><td>{}</td></tr>",
+            "<tr{class}><td>{}</td><td>{}</td><td>{:.2}%</td><td>{:.2}%</td><td>{:.0}</td>\
+             <td>{}</td><td>{}</td><td>{:.1}%</td><td>{:.2}</td><td>{}</td><td>{}</td></tr>",
             escape(row.policy),
             row.window,
-            tally.retained() * 100.0,
-            tally.calls_intact() * 100.0,
-            tally.tokens_mean(),
-            tally.tokens_max,
-            tally.folds,
-            tally.bill.cached_share() * 100.0,
-            tally.cost(),
-            tally.invalid,
-            tally.over,
+            counters.retained() * 100.0,
+            counters.calls_intact() * 100.0,
+            counters.tokens_mean(),
+            counters.tokens_max,
+            counters.folds,
+            counters.bill.cached_share() * 100.0,
+            counters.cost(),
+            counters.invalid,
+            counters.over,
         );
     }
     text.push_str("</tbody></table>");
     text
 }
 
-/// The prompts of one session, call by call: what the cache served, what it did not, and the folds.
-fn courses(report: &Report, id: &str) -> String {
+/// Draws the prompts of the longest session, call by call, for every window and policy.
+fn session_charts(report: &Report, id: &str) -> String {
     let Some(longest) = &report.longest else { return String::new() };
     let mut text =
-        format!("<h2>One session, call by call</h2><p class=\"note\">{}</p>", escape(id));
+        format!("<h2>The longest session, call by call</h2><p class=\"note\">{}</p>", escape(id));
     for &window in &report.windows {
         let outcomes = || longest.outcomes.iter().filter(|outcome| outcome.window == window);
-        let most = outcomes()
+        let max_tokens = outcomes()
             .flat_map(|outcome| &outcome.calls)
             .map(|call| call.tokens)
             .max()
             .unwrap_or(1);
-        let _ = write!(text, "<h3>window {window}</h3><div class=\"courses\">");
+        let _ = write!(text, "<h3>Window of {window} tokens</h3><div class=\"sessions\">");
         for outcome in outcomes() {
-            let _ =
-                write!(text, "<figure>{}{}</figure>", course::svg(outcome, most), caption(outcome));
+            let svg = session_chart::svg(outcome, max_tokens);
+            let _ = write!(text, "<figure>{svg}{}</figure>", caption(outcome));
         }
         text.push_str("</div>");
     }
@@ -124,16 +134,16 @@ fn courses(report: &Report, id: &str) -> String {
 
 fn caption(outcome: &Outcome) -> String {
     format!(
-        "<figcaption><b>{}</b> {} folds, cost {:.2}, {} of {} values lost</figcaption>",
+        "<figcaption><b>{}</b> {}, cost {:.2}, {} of {} lost</figcaption>",
         escape(&outcome.policy),
-        outcome.folds.len(),
-        outcome.tally.cost(),
+        count(outcome.folds.len(), "fold"),
+        outcome.counters.cost(),
         outcome.lost.len(),
-        outcome.tally.values
+        count(outcome.counters.values, "value"),
     )
 }
 
-/// Text that comes from a file is text on the page too.
+/// Escapes text that comes from a file.
 fn escape(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,64 +1,71 @@
-//! Folders that are copied into a workspace. Links are left out: what they lead to is not part of
-//! the folder.
+//! Copies directories into a workspace. Links are skipped: their targets are not part of the
+//! directory.
 
 use std::path::Path;
 
 use super::{FILE, Workspace};
 
-/// More than this is not copied.
-const BYTES: u64 = 200_000_000;
-const FILES: usize = 20_000;
+/// The limits of one copy.
+const MAX_BYTES: u64 = 200_000_000;
+const MAX_FILES: usize = 20_000;
+
+/// How much may still be copied.
+struct Remaining {
+    bytes: u64,
+    files: usize,
+}
 
 impl Workspace {
-    /// Copies everything of another workspace: for a session that was forked.
-    pub fn copy_from(&self, folder: &Path) {
-        self.copy_into("", folder);
+    /// Copies everything from another workspace, for a forked session.
+    pub fn copy_from(&self, source: &Path) {
+        self.copy_into("", source);
     }
 
-    /// Copies what is in a folder to a place in the workspace. What cannot be copied is left out,
-    /// and told to whoever listens.
-    pub fn copy_into(&self, to: &str, folder: &Path) {
-        for (path, why) in self.copy(folder, to, &mut (BYTES, FILES)) {
-            tracing::warn!(target: "waterline::workspace", %path, %why, "a file was not copied");
+    /// Copies the contents of a directory to `to` in the workspace. Files that cannot be copied are
+    /// skipped and logged as warnings.
+    pub fn copy_into(&self, to: &str, source: &Path) {
+        let mut remaining = Remaining { bytes: MAX_BYTES, files: MAX_FILES };
+        for (path, why) in self.copy(source, to, &mut remaining) {
+            tracing::warn!(target: "waterline::workspace", %path, %why, "file not copied");
         }
     }
 
-    /// A script that can be run stays one.
-    fn keep_mode(&self, inside: &str, metadata: &std::fs::Metadata) {
+    /// Copies a file's mode, so that scripts stay executable.
+    fn copy_mode(&self, inside: &str, metadata: &std::fs::Metadata) {
         use std::os::unix::fs::PermissionsExt;
         let mode = metadata.permissions().mode() & 0o777;
-        if let Ok(place) = self.place(inside) {
+        if let Ok(location) = self.place(inside) {
             let permissions =
                 cap_std::fs::Permissions::from_std(std::fs::Permissions::from_mode(mode));
-            drop(place.dir.set_permissions(&place.path, permissions));
+            drop(location.dir.set_permissions(&location.path, permissions));
         }
     }
 
-    /// Written through the workspace, which lets no link lead out of it. Gives what was left out,
-    /// with why.
-    fn copy(&self, from: &Path, to: &str, left: &mut (u64, usize)) -> Vec<(String, String)> {
+    /// Copies through the workspace's handles, so no link can lead out of it. Returns the skipped
+    /// paths, each with the reason.
+    fn copy(&self, from: &Path, to: &str, remaining: &mut Remaining) -> Vec<(String, String)> {
         let entries = match std::fs::read_dir(from) {
             Ok(entries) => entries,
             Err(error) => return vec![(to.to_owned(), error.to_string())],
         };
-        let mut left_out = Vec::new();
+        let mut skipped = Vec::new();
         for entry in entries.flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
             let inside = if to.is_empty() { name } else { format!("{to}/{name}") };
             match std::fs::symlink_metadata(entry.path()) {
                 Ok(metadata) if metadata.is_dir() => {
-                    left_out.extend(self.copy(&entry.path(), &inside, left))
+                    skipped.extend(self.copy(&entry.path(), &inside, remaining))
                 }
                 Ok(metadata) if metadata.is_file() && inside != FILE => {
-                    if let Err(why) = self.copy_file(&entry.path(), &inside, &metadata, left) {
-                        left_out.push((inside, why));
+                    if let Err(why) = self.copy_file(&entry.path(), &inside, &metadata, remaining) {
+                        skipped.push((inside, why));
                     }
                 }
                 Ok(_) => {}
-                Err(error) => left_out.push((inside, error.to_string())),
+                Err(error) => skipped.push((inside, error.to_string())),
             }
         }
-        left_out
+        skipped
     }
 
     fn copy_file(
@@ -66,16 +73,17 @@ impl Workspace {
         from: &Path,
         inside: &str,
         metadata: &std::fs::Metadata,
-        left: &mut (u64, usize),
+        remaining: &mut Remaining,
     ) -> Result<(), String> {
-        let room = (left.0.checked_sub(metadata.len()), left.1.checked_sub(1));
-        let (Some(bytes), Some(files)) = room else {
-            return Err("there is too much to copy".to_owned());
+        let bytes_left = remaining.bytes.checked_sub(metadata.len());
+        let files_left = remaining.files.checked_sub(1);
+        let (Some(bytes_left), Some(files_left)) = (bytes_left, files_left) else {
+            return Err("the copy limit is reached".to_owned());
         };
-        *left = (bytes, files);
+        *remaining = Remaining { bytes: bytes_left, files: files_left };
         let bytes = std::fs::read(from).map_err(|error| error.to_string())?;
         self.write(inside, &bytes).map_err(|error| error.to_string())?;
-        self.keep_mode(inside, metadata);
+        self.copy_mode(inside, metadata);
         Ok(())
     }
 }

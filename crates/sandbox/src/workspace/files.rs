@@ -1,4 +1,4 @@
-//! Reading, writing and listing files of a workspace. All of it blocks.
+//! Reads, writes and lists files of a workspace. All of these functions block.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -10,29 +10,30 @@ use super::{Location, Workspace};
 use crate::error::SandboxError;
 use crate::open::open_in;
 
-/// Larger files are not read at once.
+/// The largest file that [`Workspace::read`] reads.
 pub const FILE_BYTES: u64 = 10_000_000;
 
-/// How many files were written, for names that nobody else has.
+/// The number of files written so far, for unique temporary names.
 static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
-/// A text file.
+/// The contents of a text file.
 #[derive(Debug)]
 pub struct Text {
-    /// Its words; bytes that are no text are marked.
+    /// The text; invalid UTF-8 is replaced with U+FFFD.
     pub text: String,
-    /// Whether there were such bytes.
+    /// Whether any bytes were replaced.
     pub lossy: bool,
 }
 
 impl Workspace {
-    /// The bytes of a file.
+    /// Reads the bytes of a file.
     ///
     /// # Errors
-    /// When it is not there, not a file, outside, or too large.
+    /// When the file does not exist, is not a regular file, is outside, or is too large.
     pub fn read(&self, path: &str) -> Result<Vec<u8>, SandboxError> {
-        let place = self.place(path)?;
-        let file = open_in(place.dir, &place.path).map_err(|error| self.explain(path, error))?;
+        let location = self.place(path)?;
+        let file =
+            open_in(location.dir, &location.path).map_err(|error| self.explain(path, error))?;
         let metadata = file.metadata().map_err(|error| self.explain(path, error))?;
         let path = || path.to_owned();
         if metadata.is_dir() {
@@ -54,10 +55,10 @@ impl Workspace {
         Ok(bytes)
     }
 
-    /// A file as text.
+    /// Reads a file as text.
     ///
     /// # Errors
-    /// As for its bytes; also when it is no text at all.
+    /// The same as [`Workspace::read`], and when the file is binary.
     pub fn read_text(&self, path: &str) -> Result<Text, SandboxError> {
         let bytes = self.read(path)?;
         if bytes.iter().take(8_000).any(|&byte| byte == 0) {
@@ -72,69 +73,71 @@ impl Workspace {
         }
     }
 
-    /// Writes a file whole, or not at all; its folders are made. Where a link stands that leads
-    /// inside, the file it leads to is written. Says whether it is new.
+    /// Writes a file atomically and creates its parent directories. A link that stays inside is
+    /// followed. Returns whether the file is new.
     ///
     /// # Errors
-    /// When it is outside, may only be read, or there is no room.
+    /// When the path is outside or read-only, or the file cannot be written.
     pub fn write(&self, path: &str, bytes: &[u8]) -> Result<bool, SandboxError> {
-        let place = self.place(path)?.to_write()?;
+        let location = self.place(path)?.to_write()?;
         let explain = |error: std::io::Error| self.explain(path, error);
-        let linked = linked(&place).map_err(explain)?;
-        let file = linked.as_deref().unwrap_or(&place.path);
-        let unnamed = || SandboxError::Path { path: path.to_owned(), why: "it names no file" };
+        let target = link_target(&location).map_err(explain)?;
+        let file = target.as_deref().unwrap_or(&location.path);
+        let unnamed = || SandboxError::Path { path: path.to_owned(), why: "it has no file name" };
         let name = file.file_name().ok_or_else(unnamed)?;
         let parent =
             file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        place.dir.create_dir_all(parent).map_err(explain)?;
-        let folder = place.dir.open_dir(parent).map_err(explain)?;
-        let known = folder.symlink_metadata(name).ok();
-        match &known {
-            Some(known) if known.is_dir() => {
+        location.dir.create_dir_all(parent).map_err(explain)?;
+        let directory = location.dir.open_dir(parent).map_err(explain)?;
+        let existing = directory.symlink_metadata(name).ok();
+        match &existing {
+            Some(existing) if existing.is_dir() => {
                 return Err(SandboxError::IsDirectory { path: path.to_owned() });
             }
-            // A link that is put there just now is replaced, not followed.
-            Some(known) if !known.is_file() && !known.is_symlink() => {
+            // A link that was created just now is replaced, not followed.
+            Some(existing) if !existing.is_file() && !existing.is_symlink() => {
                 return Err(SandboxError::NotRegular { path: path.to_owned() });
             }
-            None if linked.is_some() => {
+            None if target.is_some() => {
                 return Err(SandboxError::NotFound { path: path.to_owned() });
             }
             _ => {}
         }
-        let mode = known.as_ref().filter(|known| known.is_file()).map(Metadata::permissions);
-        replace(&folder, Path::new(name), bytes, mode).map_err(explain)?;
-        Ok(known.is_none())
+        let mode =
+            existing.as_ref().filter(|existing| existing.is_file()).map(Metadata::permissions);
+        replace(&directory, Path::new(name), bytes, mode).map_err(explain)?;
+        Ok(existing.is_none())
     }
 
-    /// The entries of a folder, by name.
+    /// Returns the entries of a directory, sorted by name.
     ///
     /// # Errors
-    /// When it is not there, no folder, or outside.
+    /// When the directory does not exist, is not a directory, or is outside.
     pub fn entries(&self, path: &str) -> Result<Vec<DirEntry>, SandboxError> {
-        let place = self.place(path)?;
-        let folder = place.dir.read_dir(&place.path).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotADirectory => {
-                SandboxError::NotDirectory { path: path.to_owned() }
-            }
-            _ => self.explain(path, error),
-        })?;
-        let mut entries: Vec<DirEntry> = folder.filter_map(Result::ok).collect();
+        let location = self.place(path)?;
+        let directory =
+            location.dir.read_dir(&location.path).map_err(|error| match error.kind() {
+                std::io::ErrorKind::NotADirectory => {
+                    SandboxError::NotDirectory { path: path.to_owned() }
+                }
+                _ => self.explain(path, error),
+            })?;
+        let mut entries: Vec<DirEntry> = directory.filter_map(Result::ok).collect();
         entries.sort_by_key(DirEntry::file_name);
         Ok(entries)
     }
 }
 
-/// The file that a link leads to, where a link stands. One that leads outside is refused.
-fn linked(place: &Location<'_>) -> std::io::Result<Option<PathBuf>> {
+/// Returns the target if the location is a link. A link that leads outside is an error.
+fn link_target(location: &Location<'_>) -> std::io::Result<Option<PathBuf>> {
     let is_link =
-        place.dir.symlink_metadata(&place.path).is_ok_and(|metadata| metadata.is_symlink());
-    is_link.then(|| place.dir.canonicalize(&place.path)).transpose()
+        location.dir.symlink_metadata(&location.path).is_ok_and(|metadata| metadata.is_symlink());
+    is_link.then(|| location.dir.canonicalize(&location.path)).transpose()
 }
 
-/// Writes a file beside the one it is to replace, and puts it in its place when it is whole.
+/// Writes a temporary file in the same directory and renames it when it is complete.
 fn replace(
-    folder: &Dir,
+    directory: &Dir,
     name: &Path,
     bytes: &[u8],
     mode: Option<Permissions>,
@@ -143,16 +146,16 @@ fn replace(
     let number = WRITTEN.fetch_add(1, Ordering::Relaxed);
     let temporary = format!(".waterline-{}-{number}", std::process::id());
     let written = (|| {
-        let mut file = folder.create(&temporary)?;
+        let mut file = directory.create(&temporary)?;
         file.write_all(bytes)?;
         if let Some(mode) = mode {
             file.set_permissions(mode)?;
         }
         file.sync_data()?;
-        folder.rename(&temporary, folder, name)
+        directory.rename(&temporary, directory, name)
     })();
     if written.is_err() {
-        drop(folder.remove_file(&temporary));
+        drop(directory.remove_file(&temporary));
     }
     written
 }
@@ -163,18 +166,18 @@ mod tests {
 
     use super::*;
 
-    /// Whoever has the file open reads the old one to its end.
+    /// A reader that has the old file open can read it to its end.
     #[test]
-    fn a_file_is_written_whole_or_not_at_all_also_through_a_link() {
-        let folder = tempfile::tempdir().unwrap();
-        let workspace = Workspace::open(folder.path(), "s", &[]).unwrap();
+    fn write_is_atomic_also_through_a_link() {
+        let temp = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(temp.path(), "s", &[]).unwrap();
         workspace.write("outputs/deep/real.txt", b"old").unwrap();
-        let real = folder.path().join("outputs/deep/real.txt");
+        let real = temp.path().join("outputs/deep/real.txt");
         std::fs::set_permissions(&real, PermissionsExt::from_mode(0o640)).unwrap();
-        symlink("outputs/deep", folder.path().join("folder")).unwrap();
-        symlink("folder/real.txt", folder.path().join("link.txt")).unwrap();
+        symlink("outputs/deep", temp.path().join("directory")).unwrap();
+        symlink("directory/real.txt", temp.path().join("link.txt")).unwrap();
         let mut reader = std::fs::File::open(&real).unwrap();
-        assert!(!workspace.write("link.txt", b"new").unwrap(), "it was there before");
+        assert!(!workspace.write("link.txt", b"new").unwrap(), "the file existed before");
         let mut text = String::new();
         reader.read_to_string(&mut text).unwrap();
         assert_eq!(
@@ -182,22 +185,22 @@ mod tests {
             ("old", "new")
         );
         assert_eq!(std::fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o640);
-        assert!(std::fs::symlink_metadata(folder.path().join("link.txt")).unwrap().is_symlink());
+        assert!(std::fs::symlink_metadata(temp.path().join("link.txt")).unwrap().is_symlink());
         assert_eq!(
-            std::fs::read_dir(folder.path().join("outputs/deep")).unwrap().count(),
+            std::fs::read_dir(temp.path().join("outputs/deep")).unwrap().count(),
             1,
-            "nothing is left over"
+            "no temporary file remains"
         );
     }
 
     #[test]
-    fn a_link_to_nothing_makes_no_file() {
-        let folder = tempfile::tempdir().unwrap();
-        let workspace = Workspace::open(folder.path(), "s", &[]).unwrap();
-        symlink("outputs/new.txt", folder.path().join("link.txt")).unwrap();
+    fn write_through_a_dangling_link_creates_no_file() {
+        let temp = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(temp.path(), "s", &[]).unwrap();
+        symlink("outputs/new.txt", temp.path().join("link.txt")).unwrap();
         assert!(
             workspace.write("link.txt", b"new").unwrap_err().to_string().contains("does not exist")
         );
-        assert!(!folder.path().join("outputs/new.txt").exists());
+        assert!(!temp.path().join("outputs/new.txt").exists());
     }
 }

@@ -1,4 +1,4 @@
-//! A path that a model or a person wrote, as a place inside one of the folders that may be reached.
+//! Resolves a path that a model or a user wrote to a location in an accessible directory.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -7,29 +7,28 @@ use cap_std::fs::Dir;
 use super::{FILE, Workspace};
 use crate::error::SandboxError;
 
-/// A place inside a folder that may be reached. That the path stays inside is not decided here but
-/// by the kernel, when the place is opened through the folder's handle.
+/// A location in an accessible directory. Whether the path stays inside is decided by the kernel,
+/// when the location is opened through the directory's handle.
 #[derive(Debug)]
 pub struct Location<'a> {
-    /// The folder's handle.
+    /// The directory's handle.
     pub dir: &'a Dir,
-    /// The path inside it; `.` for the folder itself.
+    /// The path inside the directory; `.` for the directory itself.
     pub path: PathBuf,
-    /// The whole path, for programs and people.
+    /// The absolute path, for other programs and for messages.
     pub whole: PathBuf,
     writable: bool,
-    /// It is in the workspace itself.
-    is_own: bool,
+    in_workspace: bool,
 }
 
 impl Location<'_> {
-    /// Refuses to change what may only be looked at.
+    /// Returns the location if it may be changed.
     ///
     /// # Errors
-    /// When it may only be looked at.
+    /// When it is read-only or protected.
     pub fn to_write(self) -> Result<Self, SandboxError> {
-        // Whatever way leads there: through `.`, `..` or a link.
-        if self.is_own
+        // The path is resolved, because it may lead there through `.`, `..` or a link.
+        if self.in_workspace
             && self.dir.canonicalize(&self.path).is_ok_and(|real| real == Path::new(FILE))
         {
             return Err(SandboxError::Protected { path: FILE });
@@ -42,41 +41,43 @@ impl Location<'_> {
 }
 
 impl Workspace {
-    /// The place that a path means: relative ones are in the workspace, absolute ones must lie in a
-    /// granted folder.
+    /// Resolves a path. A relative path is in the workspace; an absolute path must be in the
+    /// workspace or a granted directory.
     ///
     /// # Errors
-    /// When it lies outside.
+    /// When the path is invalid or outside.
     pub fn place(&self, path: &str) -> Result<Location<'_>, SandboxError> {
         let written = Path::new(if path.is_empty() { "." } else { path });
         if path.contains('\0') {
-            return Err(SandboxError::Path { path: path.to_owned(), why: "it holds a zero byte" });
+            return Err(SandboxError::Path {
+                path: path.to_owned(),
+                why: "it contains a NUL byte",
+            });
         }
         let inside = |root: &super::Root| written.strip_prefix(&root.path).ok().map(Path::to_owned);
         let found = if written.is_absolute() {
-            // The longest fits best: a folder inside the workspace may have been granted read-only.
-            let mut fitting: Vec<_> =
+            // The longest match wins, because grants may be nested.
+            let mut matches: Vec<_> =
                 self.roots.iter().filter_map(|root| Some((root, inside(root)?))).collect();
-            fitting.sort_by_key(|(root, _)| root.path.as_os_str().len());
-            fitting.pop()
+            matches.sort_by_key(|(root, _)| root.path.as_os_str().len());
+            matches.pop()
         } else {
             self.roots.first().map(|root| (root, written.to_owned()))
         };
         let Some((root, path)) = found else { return Err(self.outside(written)) };
-        // Put together anew: without a slash at its end, which would hide what it names.
+        // Rebuilt from its components to drop a trailing slash, which would follow a link.
         let path: PathBuf = path.components().collect();
         let path = if path.as_os_str().is_empty() { PathBuf::from(".") } else { path };
-        // A first look, for a clear word: links are the kernel's to judge.
+        // An early check for a clear error. The kernel checks links.
         if climbs_out(&path) {
             return Err(self.outside(written));
         }
-        let is_own = root.path == self.path();
         Ok(Location {
             dir: &root.dir,
             whole: root.path.join(&path),
             path,
             writable: root.writable,
-            is_own,
+            in_workspace: root.path == self.path(),
         })
     }
 
@@ -86,14 +87,14 @@ impl Workspace {
         SandboxError::Outside { path: path.display().to_string(), allowed }
     }
 
-    /// The error for what the operating system said about a path.
+    /// Converts an I/O error about a path into a [`SandboxError`].
     #[must_use]
     pub fn explain(&self, path: &str, error: std::io::Error) -> SandboxError {
         let path = path.to_owned();
         match error.kind() {
             std::io::ErrorKind::NotFound => SandboxError::NotFound { path },
-            // A directory handle refuses a path that leads out without an error number; the kernel,
-            // when it refuses a file for its mode, has one.
+            // A path that leads out of a directory handle is denied without an OS error code; a
+            // file whose mode forbids access is denied with one.
             std::io::ErrorKind::PermissionDenied if error.raw_os_error().is_none() => {
                 self.outside(Path::new(&path))
             }
@@ -103,7 +104,7 @@ impl Workspace {
     }
 }
 
-/// Whether a path climbs out of its directory by its own components, without looking at links.
+/// Returns whether a path leads out of its directory through `..`, without following links.
 #[must_use]
 pub fn climbs_out(path: &Path) -> bool {
     let mut depth = 0_i32;
@@ -124,21 +125,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_leads_outside_is_said_to_be_outside() {
-        let folder = tempfile::tempdir().unwrap();
-        let workspace = Workspace::open(&folder.path().join("ws"), "s", &[]).unwrap();
-        std::fs::write(folder.path().join("secret.txt"), "4711").unwrap();
-        symlink("../secret.txt", folder.path().join("ws/link")).unwrap();
-        symlink(folder.path(), folder.path().join("ws/folder")).unwrap();
-        for path in ["link", "folder/secret.txt", "../secret.txt"] {
+    fn only_paths_that_lead_outside_are_reported_as_outside() {
+        let temp = tempfile::tempdir().unwrap();
+        let workspace = Workspace::open(&temp.path().join("ws"), "s", &[]).unwrap();
+        std::fs::write(temp.path().join("secret.txt"), "4711").unwrap();
+        symlink("../secret.txt", temp.path().join("ws/link")).unwrap();
+        symlink(temp.path(), temp.path().join("ws/directory")).unwrap();
+        for path in ["link", "directory/secret.txt", "../secret.txt"] {
             let why = workspace.read(path).unwrap_err().to_string();
             assert!(why.starts_with(&format!("{path} is outside the directories")), "{why}");
         }
-        // As the kernel says it of a file inside that its mode closes; to root it says so of none.
+        // The kernel's error for a file whose mode forbids access. Made by hand, because root never
+        // gets it.
         let closed = std::io::Error::from_raw_os_error(rustix::io::Errno::ACCESS.raw_os_error());
         let why = workspace.explain("uploads/a.txt", closed).to_string();
         assert!(
-            why.contains("the permissions of uploads/a.txt") && !why.contains("outside"),
+            why.contains("permission denied for uploads/a.txt") && !why.contains("outside"),
             "{why}"
         );
     }

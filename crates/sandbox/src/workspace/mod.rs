@@ -1,6 +1,6 @@
-//! The folder of a session, and the folders its user granted beside it. Files are reached through
-//! handles of these folders only: whatever a path says, and whoever changes links meanwhile, the
-//! kernel does not let it lead out.
+//! The workspace of a session, and other directories that the user granted. Files are accessed only
+//! through handles of these directories, so the kernel keeps every path inside, even if links are
+//! changed at the same time.
 
 mod copy;
 mod files;
@@ -20,16 +20,16 @@ pub use location::{Location, climbs_out};
 use crate::error::SandboxError;
 use crate::small_file;
 
-/// The file that makes a folder a workspace.
+/// The file that marks a directory as a workspace and records its session.
 pub const FILE: &str = "workspace.json";
 
-/// The folders of a workspace.
+/// The subdirectories of a workspace.
 pub const FOLDERS: [&str; 4] = ["skills", "uploads", "outputs", "temp"];
 
-/// A folder beside the workspace that its user granted.
+/// A directory outside the workspace that the user granted access to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Grant {
-    /// Which.
+    /// The path of the directory.
     pub path: PathBuf,
     /// Whether files in it may be changed.
     pub writable: bool,
@@ -38,17 +38,17 @@ pub struct Grant {
 impl std::str::FromStr for Grant {
     type Err = String;
 
-    /// `FOLDER`, or `FOLDER:ro` for one that is only looked at.
+    /// Parses `DIR`, or `DIR:ro` for read-only access.
     fn from_str(text: &str) -> Result<Self, String> {
         let (path, writable) = text.strip_suffix(":ro").map_or((text, true), |path| (path, false));
         if path.is_empty() {
-            return Err("no folder is named; write FOLDER or FOLDER:ro".to_owned());
+            return Err("missing directory; expected DIR or DIR:ro".to_owned());
         }
         Ok(Self { path: PathBuf::from(path), writable })
     }
 }
 
-/// A folder that files may be reached in.
+/// The workspace or a granted directory, with its handle.
 #[derive(Debug)]
 pub(crate) struct Root {
     pub(crate) path: PathBuf,
@@ -56,14 +56,14 @@ pub(crate) struct Root {
     pub(crate) writable: bool,
 }
 
-/// The folder of a session.
+/// The private directory of a session, with the directories granted to it.
 #[derive(Debug)]
 pub struct Workspace {
-    /// The first is the workspace itself.
+    /// The workspace itself, then the grants.
     roots: Vec<Root>,
 }
 
-/// What the file of a workspace says.
+/// The contents of [`FILE`].
 #[derive(Debug, Serialize, Deserialize)]
 struct Metadata {
     session: String,
@@ -71,11 +71,11 @@ struct Metadata {
 }
 
 impl Workspace {
-    /// Opens the workspace of a session; one that is not there is made.
+    /// Opens the workspace of a session, and creates it if it does not exist.
     ///
     /// # Errors
-    /// When it cannot be made, or belongs to another session; when a folder that is granted is not
-    /// there.
+    /// When it cannot be created, belongs to another session, or a granted directory does not
+    /// exist.
     pub fn open(path: &Path, session: &str, grants: &[Grant]) -> Result<Self, SandboxError> {
         let refused = |why: String| SandboxError::Workspace { path: path.to_owned(), why };
         make(path).map_err(|error| refused(error.to_string()))?;
@@ -86,13 +86,16 @@ impl Workspace {
                 .map_err(|error| not_granted(error.to_string()))?;
             roots.push(granted);
         }
-        // The kernel cannot keep a part of what commands may change from being changed.
-        for sealed in roots.iter().filter(|root| !root.writable) {
-            if let Some(around) =
-                roots.iter().find(|root| root.writable && sealed.path.starts_with(&root.path))
+        // Landlock cannot make a part of a writable directory read-only.
+        for read_only in roots.iter().filter(|root| !root.writable) {
+            if let Some(outer) =
+                roots.iter().find(|root| root.writable && read_only.path.starts_with(&root.path))
             {
-                let why = format!("it lies in {}, which may be changed", around.path.display());
-                return Err(SandboxError::Grant { path: sealed.path.clone(), why });
+                let why = format!(
+                    "a read-only directory cannot be inside {}, which is writable",
+                    outer.path.display()
+                );
+                return Err(SandboxError::Grant { path: read_only.path.clone(), why });
             }
         }
         let workspace = Self { roots };
@@ -100,18 +103,18 @@ impl Workspace {
         Ok(workspace)
     }
 
-    /// Writes down whose workspace it is, or makes sure that it is this session's. What stands
-    /// there may have been put there by a command: it is looked at through the folder's handle, and
-    /// nothing but a plain file is read or written.
+    /// Records which session owns the workspace, or checks that this session does. A command may
+    /// have replaced the file, so it is accessed through the directory's handle, and only a regular
+    /// file is read or written.
     fn claim(&self, session: &str) -> Result<(), String> {
-        let Some(own) = self.roots.first() else { return Ok(()) };
-        // A folder that has the session's name is its own: a command must not be able to lock it
-        // out.
+        let Some(root) = self.roots.first() else { return Ok(()) };
+        // A directory with the session's name belongs to the session, whatever the file says: a
+        // command must not be able to lock the session out.
         let is_own =
             self.path().file_name().is_some_and(|name| name == directory_name(session).as_str());
-        let wrong = match own.dir.symlink_metadata(FILE) {
-            Err(_) => return sign(&own.dir, session),
-            Ok(metadata) if !metadata.is_file() => format!("its {FILE} is no plain file"),
+        let problem = match root.dir.symlink_metadata(FILE) {
+            Err(_) => return write_owner(&root.dir, session),
+            Ok(metadata) if !metadata.is_file() => format!("its {FILE} is not a regular file"),
             Ok(_) => {
                 let text = match self.read_text(FILE) {
                     Ok(read) => read.text,
@@ -128,16 +131,16 @@ impl Workspace {
             }
         };
         if !is_own {
-            return Err(wrong);
+            return Err(problem);
         }
-        own.dir
+        root.dir
             .remove_file(FILE)
-            .or_else(|_| own.dir.remove_dir_all(FILE))
+            .or_else(|_| root.dir.remove_dir_all(FILE))
             .map_err(|error| error.to_string())?;
-        sign(&own.dir, session)
+        write_owner(&root.dir, session)
     }
 
-    /// Whose workspace a folder is, if it is one.
+    /// Returns the session that owns a directory, if the directory is a workspace.
     #[must_use]
     pub fn owner(path: &Path) -> Option<String> {
         let is_file =
@@ -150,24 +153,24 @@ impl Workspace {
         serde_json::from_str::<Metadata>(&text).ok().map(|metadata| metadata.session)
     }
 
-    /// Whether a folder is the workspace of a session: it lies where workspaces are and has the
-    /// session's name, whatever a command wrote into it, or its file names the session.
+    /// Returns whether a directory is the workspace of a session: it is in `workspaces` and has the
+    /// session's name, whatever a command wrote into it, or its [`FILE`] names the session.
     #[must_use]
     pub fn is_of(path: &Path, session: &str, workspaces: &Path) -> bool {
-        let is_there =
+        let is_in_workspaces =
             path.is_absolute() && path.parent().is_some_and(|parent| is_same(parent, workspaces));
-        let is_named =
+        let has_name =
             path.file_name().is_some_and(|name| name == directory_name(session).as_str());
-        (is_there && is_named) || Self::owner(path).is_some_and(|owner| owner == session)
+        (is_in_workspaces && has_name) || Self::owner(path).is_some_and(|owner| owner == session)
     }
 
-    /// Where it is.
+    /// Returns the path of the workspace.
     #[must_use]
     pub fn path(&self) -> &Path {
         self.roots.first().map_or(Path::new("."), |root| &root.path)
     }
 
-    /// The folders beside it that were granted.
+    /// Returns the granted directories.
     pub fn grants(&self) -> impl Iterator<Item = Grant> + '_ {
         self.roots
             .iter()
@@ -176,8 +179,8 @@ impl Workspace {
     }
 }
 
-/// Writes down whose workspace a folder is, and since when.
-fn sign(dir: &Dir, session: &str) -> Result<(), String> {
+/// Records the session that owns a workspace, and the time.
+fn write_owner(dir: &Dir, session: &str) -> Result<(), String> {
     let metadata =
         Metadata { session: session.to_owned(), created_at: jiff::Timestamp::now().to_string() };
     let text = serde_json::to_string_pretty(&metadata).unwrap_or_default();
@@ -186,19 +189,19 @@ fn sign(dir: &Dir, session: &str) -> Result<(), String> {
     file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| error.to_string())
 }
 
-/// Makes a workspace, or makes one usable again that a command closed or put a file into the place
-/// of a folder of.
+/// Creates a workspace, or repairs one: a command may have changed its mode or replaced one of its
+/// subdirectories with a file.
 fn make(path: &Path) -> std::io::Result<()> {
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true).mode(0o700);
     builder.create(path)?;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700))?;
-    FOLDERS.iter().try_for_each(|folder| {
-        let place = path.join(folder);
-        if std::fs::symlink_metadata(&place).is_ok_and(|found| !found.is_dir()) {
-            std::fs::rename(&place, path.join(format!("{folder}.moved")))?;
+    FOLDERS.iter().try_for_each(|name| {
+        let directory = path.join(name);
+        if std::fs::symlink_metadata(&directory).is_ok_and(|metadata| !metadata.is_dir()) {
+            std::fs::rename(&directory, path.join(format!("{name}.moved")))?;
         }
-        builder.create(place)
+        builder.create(directory)
     })
 }
 
@@ -208,7 +211,7 @@ fn root(path: &Path, writable: bool) -> std::io::Result<Root> {
     Ok(Root { path, dir, writable })
 }
 
-/// Whether two paths lead to the same directory.
+/// Returns whether two paths lead to the same directory.
 #[must_use]
 pub fn is_same(left: &Path, right: &Path) -> bool {
     left == right
@@ -217,7 +220,7 @@ pub fn is_same(left: &Path, right: &Path) -> bool {
             .is_ok_and(|left| right.canonicalize().is_ok_and(|right| left == right))
 }
 
-/// The name of the workspace directory for a session id, which may hold any characters.
+/// Returns the name of the workspace directory for a session id, which may contain any characters.
 #[must_use]
 pub fn directory_name(session: &str) -> String {
     let allowed = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' };
@@ -225,7 +228,7 @@ pub fn directory_name(session: &str) -> String {
     if plain == session && !plain.starts_with('.') {
         return plain;
     }
-    // Two ids must not share a directory because they look alike.
+    // Two similar ids must not share a directory.
     let hash: String = blake3::hash(session.as_bytes()).to_hex().chars().take(8).collect();
     format!("{}-{hash}", plain.trim_start_matches('.'))
 }

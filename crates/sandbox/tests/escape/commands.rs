@@ -1,4 +1,4 @@
-//! Commands, and the files they reach.
+//! Which files commands can access.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -12,37 +12,37 @@ use crate::yard::{SECRET, Yard};
 
 pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = trials!["commands":
-        a_file_outside_is_not_read,
-        a_folder_outside_is_not_listed,
-        nothing_is_made_or_changed_outside,
-        nothing_is_removed_or_moved_outside,
-        nothing_is_made_in_folders_that_everybody_may_write,
-        the_environment_has_nothing_but_what_is_given,
-        the_environment_of_the_program_is_not_read,
-        a_link_made_by_a_command_does_not_lead_out,
-        a_hard_link_does_not_bring_a_file_in,
-        nothing_is_mounted_and_no_other_root_helps,
-        a_device_is_not_made,
-        a_folder_granted_to_read_is_not_changed,
-        a_granted_folder_that_became_a_link_grants_nothing,
-        a_program_outside_is_not_run,
-        a_file_that_the_program_holds_is_not_handed_on,
-        a_file_that_the_program_was_started_with_is_not_handed_on,
-        files_in_the_workspace_are_made_changed_and_removed,
-        pipes_and_here_documents_and_substitutions_work,
-        exit_codes_come_through,
-        both_outputs_are_heard_in_order,
+        files_outside_cannot_be_read,
+        directories_outside_cannot_be_listed,
+        files_outside_cannot_be_created_or_changed,
+        files_outside_cannot_be_removed_or_moved,
+        world_writable_directories_are_closed,
+        environment_holds_only_the_given_variables,
+        host_environment_cannot_be_read,
+        link_made_by_a_command_does_not_lead_out,
+        hard_link_to_a_file_outside_is_refused,
+        mount_chroot_and_namespaces_are_refused,
+        device_nodes_cannot_be_created,
+        read_only_grant_cannot_be_changed,
+        granted_directory_replaced_by_a_link_grants_nothing,
+        programs_outside_cannot_be_executed,
+        open_files_of_the_host_are_not_inherited,
+        files_the_host_inherited_are_closed,
+        workspace_files_can_be_created_changed_and_removed,
+        pipes_here_documents_and_substitutions_work,
+        exit_status_is_reported,
+        stdout_and_stderr_keep_their_order,
     ];
     if Path::new("/etc/shadow").exists() {
-        trials.extend(trials!["commands": the_passwords_of_the_system_are_not_read]);
+        trials.extend(trials!["commands": etc_shadow_cannot_be_read]);
     }
     if Path::new("/etc/ssl/private").exists() {
-        trials.extend(trials!["commands": the_private_keys_of_the_system_are_not_read]);
+        trials.extend(trials!["commands": tls_private_keys_cannot_be_read]);
     }
     trials
 }
 
-/// Commands are started through this program itself. `$OUT` is the folder outside.
+/// A shell whose launcher is this program. `$OUT` is the directory outside.
 pub(crate) fn shell(yard: &Yard) -> Shell {
     let variables = [
         ("PATH", "/usr/bin:/bin:/usr/sbin:/sbin".to_owned()),
@@ -61,51 +61,52 @@ pub(crate) fn rules(yard: &Yard) -> Rules {
     Rules { write: vec![yard.ws()], read: Vec::new(), network: false }
 }
 
-pub(crate) fn run_by(
+pub(crate) fn run_with(
     yard: &Yard,
     rules: &Rules,
     text: &str,
-    time: Option<Duration>,
+    timeout: Option<Duration>,
 ) -> CommandOutput {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let ended = runtime.block_on(shell(yard).run(rules, &yard.ws(), text, time)).unwrap();
-    // What could not be ended must not keep the trial from saying so.
+    let result = runtime.block_on(shell(yard).run(rules, &yard.ws(), text, timeout)).unwrap();
+    // A process that could not be killed must not block the failure report.
     runtime.shutdown_background();
-    assert!(!ended.output.contains(SECRET), "{text}: {}", ended.output);
-    ended
+    assert!(!result.output.contains(SECRET), "{text}: {}", result.output);
+    result
 }
 
 pub(crate) fn run(yard: &Yard, text: &str) -> CommandOutput {
-    run_by(yard, &rules(yard), text, None)
+    run_with(yard, &rules(yard), text, None)
 }
 
-/// What a command says that must go well.
+/// Returns the output of a command that must succeed.
 #[track_caller]
-pub(crate) fn works_by(yard: &Yard, rules: &Rules, text: &str) -> String {
-    let ended = run_by(yard, rules, text, None);
-    assert!(ended.status.is_some_and(|status| status.success()), "{text} failed: {ended:?}");
-    ended.output
+pub(crate) fn works_with(yard: &Yard, rules: &Rules, text: &str) -> String {
+    let result = run_with(yard, rules, text, None);
+    assert!(result.status.is_some_and(|status| status.success()), "{text} failed: {result:?}");
+    result.output
 }
 
 #[track_caller]
 pub(crate) fn works(yard: &Yard, text: &str) -> String {
-    works_by(yard, &rules(yard), text)
+    works_with(yard, &rules(yard), text)
 }
 
-/// What a command says that must fail, but come to its end.
+/// Returns the output of a command that must fail without timing out.
 #[track_caller]
-pub(crate) fn fails_by(yard: &Yard, rules: &Rules, text: &str) -> String {
-    let ended = run_by(yard, rules, text, None);
-    assert!(ended.status.is_some_and(|status| !status.success()), "{text} did not fail: {ended:?}");
-    ended.output
+pub(crate) fn fails_with(yard: &Yard, rules: &Rules, text: &str) -> String {
+    let result = run_with(yard, rules, text, None);
+    let failed = result.status.is_some_and(|status| !status.success());
+    assert!(failed, "{text} did not fail: {result:?}");
+    result.output
 }
 
 #[track_caller]
 pub(crate) fn fails(yard: &Yard, text: &str) -> String {
-    fails_by(yard, &rules(yard), text)
+    fails_with(yard, &rules(yard), text)
 }
 
-fn a_file_outside_is_not_read(yard: &Yard) {
+fn files_outside_cannot_be_read(yard: &Yard) {
     for text in [
         r#"cat "$OUT/secret.txt""#,
         "cat ../outside/secret.txt",
@@ -123,7 +124,7 @@ fn a_file_outside_is_not_read(yard: &Yard) {
     assert_eq!(works(yard, "cat note.txt; cd uploads; head -c 6 < ../note.txt"), "inside\ninside");
 }
 
-fn a_folder_outside_is_not_listed(yard: &Yard) {
+fn directories_outside_cannot_be_listed(yard: &Yard) {
     for text in [
         r#"ls "$OUT""#,
         "ls ..",
@@ -134,15 +135,15 @@ fn a_folder_outside_is_not_listed(yard: &Yard) {
         r#"find "$OUT" -name 's*'"#,
         r#"du -a "$OUT""#,
     ] {
-        let said = fails(yard, text);
-        assert!(!said.contains("secret.txt") && !said.contains("granted"), "{text}: {said}");
+        let output = fails(yard, text);
+        assert!(!output.contains("secret.txt") && !output.contains("granted"), "{text}: {output}");
     }
-    let said = works(yard, r#"echo "$OUT"/s* ../*"#);
-    assert!(!said.contains("secret.txt") && !said.contains("granted"), "{said}");
+    let output = works(yard, r#"echo "$OUT"/s* ../*"#);
+    assert!(!output.contains("secret.txt") && !output.contains("granted"), "{output}");
     assert_eq!(works(yard, "ls; echo n*"), "note.txt\ntemp\nuploads\nnote.txt\n");
 }
 
-fn nothing_is_made_or_changed_outside(yard: &Yard) {
+fn files_outside_cannot_be_created_or_changed(yard: &Yard) {
     for text in [
         r#"echo mine > "$OUT/new.txt""#,
         r#"echo mine > "$OUT/secret.txt""#,
@@ -162,7 +163,7 @@ fn nothing_is_made_or_changed_outside(yard: &Yard) {
     assert_eq!(works(yard, "cat note.txt; echo mine > new.txt; cat new.txt"), "inside\nmine\n");
 }
 
-fn nothing_is_removed_or_moved_outside(yard: &Yard) {
+fn files_outside_cannot_be_removed_or_moved(yard: &Yard) {
     for text in [
         r#"rm -f "$OUT/secret.txt""#,
         r#"rm -rf "$OUT""#,
@@ -183,28 +184,28 @@ fn nothing_is_removed_or_moved_outside(yard: &Yard) {
     );
 }
 
-fn nothing_is_made_in_folders_that_everybody_may_write(yard: &Yard) {
+fn world_writable_directories_are_closed(yard: &Yard) {
     let name = format!("waterline-escape-{}", std::process::id());
-    for folder in [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into(), "/dev/shm".into()] {
-        let path = folder.join(&name);
+    for directory in [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into(), "/dev/shm".into()] {
+        let path = directory.join(&name);
         fails(yard, &format!("echo mine > '{}'", path.display()));
         assert!(!path.exists(), "{}", path.display());
     }
     assert_eq!(works(yard, r#"f=$(mktemp) && echo mine > "$f" && cat "$f""#), "mine\n");
 }
 
-fn the_environment_has_nothing_but_what_is_given(yard: &Yard) {
+fn environment_holds_only_the_given_variables(yard: &Yard) {
     let given: Vec<String> = shell(yard).environment.into_iter().map(|(name, _)| name).collect();
-    let said = works(yard, "env");
-    for line in said.lines() {
+    let output = works(yard, "env");
+    for line in output.lines() {
         let name = line.split('=').next().unwrap_or_default();
         let is_bash = ["PWD", "OLDPWD", "SHLVL", "_"].contains(&name);
         assert!(is_bash || given.iter().any(|given| given == name), "{line}");
     }
-    assert!(given.iter().all(|name| said.contains(&format!("{name}="))), "{said}");
+    assert!(given.iter().all(|name| output.contains(&format!("{name}="))), "{output}");
 }
 
-fn the_environment_of_the_program_is_not_read(yard: &Yard) {
+fn host_environment_cannot_be_read(yard: &Yard) {
     for text in [
         "cat /proc/$PPID/environ",
         "cat /proc/$PPID/cmdline",
@@ -216,34 +217,34 @@ fn the_environment_of_the_program_is_not_read(yard: &Yard) {
     assert_eq!(works(yard, r#"test "$HOME" = "$PWD" && echo mine"#), "mine\n");
 }
 
-fn a_link_made_by_a_command_does_not_lead_out(yard: &Yard) {
+fn link_made_by_a_command_does_not_lead_out(yard: &Yard) {
     works(
         yard,
-        r#"ln -s "$OUT/secret.txt" file; ln -s "$OUT/new.txt" new; ln -s "$OUT" folder; ln -s .. up"#,
+        r#"ln -s "$OUT/secret.txt" file; ln -s "$OUT/new.txt" new; ln -s "$OUT" dir; ln -s .. up"#,
     );
     for text in [
         "cat file",
         "echo mine > file",
         "echo mine > new",
-        "ls folder/",
-        "cat folder/secret.txt",
+        "ls dir/",
+        "cat dir/secret.txt",
         "ls up/",
     ] {
         fails(yard, text);
     }
-    fails(yard, "rm folder/secret.txt");
+    fails(yard, "rm dir/secret.txt");
     fails(yard, "echo mine > up/outside/new.txt");
     assert_eq!(works(yard, "ln -s note.txt near && echo mine > near && cat note.txt"), "mine\n");
 }
 
-fn a_hard_link_does_not_bring_a_file_in(yard: &Yard) {
+fn hard_link_to_a_file_outside_is_refused(yard: &Yard) {
     fails(yard, r#"ln "$OUT/secret.txt" mine.txt"#);
     fails(yard, r#"ln note.txt "$OUT/mine.txt""#);
     assert!(!yard.inside("mine.txt").exists());
     assert_eq!(works(yard, "ln note.txt second.txt && cat second.txt"), "inside\n");
 }
 
-fn nothing_is_mounted_and_no_other_root_helps(yard: &Yard) {
+fn mount_chroot_and_namespaces_are_refused(yard: &Yard) {
     assert_eq!(works(yard, "mkdir m && cp note.txt m/ && cat m/note.txt"), "inside\n");
     for text in [
         r#"mount --bind "$OUT" m"#,
@@ -260,7 +261,7 @@ fn nothing_is_mounted_and_no_other_root_helps(yard: &Yard) {
     assert_eq!(works(yard, "ls m"), "note.txt\n");
 }
 
-fn a_device_is_not_made(yard: &Yard) {
+fn device_nodes_cannot_be_created(yard: &Yard) {
     fails(yard, "mknod temp/disk b 8 0");
     fails(yard, "mknod temp/memory c 1 1");
     fails(yard, "head -c 1 /dev/mem");
@@ -270,7 +271,7 @@ fn a_device_is_not_made(yard: &Yard) {
     );
 }
 
-fn a_folder_granted_to_read_is_not_changed(yard: &Yard) {
+fn read_only_grant_cannot_be_changed(yard: &Yard) {
     let rules = Rules { read: vec![yard.granted("")], ..rules(yard) };
     for text in [
         "echo mine > g.txt",
@@ -280,75 +281,75 @@ fn a_folder_granted_to_read_is_not_changed(yard: &Yard) {
         "mkdir new",
         "ln -s x y",
     ] {
-        fails_by(yard, &rules, &format!("cd ../granted && {text}"));
+        fails_with(yard, &rules, &format!("cd ../granted && {text}"));
     }
-    fails_by(yard, &rules, "cat ../granted-evil/e.txt");
-    assert_eq!(works_by(yard, &rules, "cat ../granted/g.txt; ls ../granted"), "granted\ng.txt\n");
+    fails_with(yard, &rules, "cat ../granted-evil/e.txt");
+    assert_eq!(works_with(yard, &rules, "cat ../granted/g.txt; ls ../granted"), "granted\ng.txt\n");
     let rules = Rules { write: vec![yard.ws(), yard.granted("")], ..rules };
     assert_eq!(
-        works_by(yard, &rules, "mv note.txt ../granted/ && cat ../granted/note.txt"),
+        works_with(yard, &rules, "mv note.txt ../granted/ && cat ../granted/note.txt"),
         "inside\n"
     );
 }
 
-/// Rules are held against paths anew for each command, and an earlier one may have changed what is
-/// there.
-fn a_granted_folder_that_became_a_link_grants_nothing(yard: &Yard) {
+/// Rules are resolved again for each command, and an earlier command may have changed the paths.
+fn granted_directory_replaced_by_a_link_grants_nothing(yard: &Yard) {
     std::fs::create_dir(yard.inside("bin")).unwrap();
     let nested = Rules { read: vec![yard.inside("bin")], ..rules(yard) };
-    works_by(yard, &nested, r#"rmdir bin && ln -s "$OUT" bin"#);
-    fails_by(yard, &nested, "cat bin/secret.txt");
+    works_with(yard, &nested, r#"rmdir bin && ln -s "$OUT" bin"#);
+    fails_with(yard, &nested, "cat bin/secret.txt");
     let nested = Rules { write: vec![yard.ws(), yard.inside("bin")], ..rules(yard) };
-    fails_by(yard, &nested, "echo mine > bin/new.txt");
+    fails_with(yard, &nested, "echo mine > bin/new.txt");
     assert_eq!(
         nested.without_nested(),
         rules(yard),
-        "what lies in a folder that may be changed needs no rule"
+        "a path inside a writable directory needs no rule"
     );
     assert_eq!(works(yard, "cat note.txt"), "inside\n");
 }
 
-fn a_program_outside_is_not_run(yard: &Yard) {
+fn programs_outside_cannot_be_executed(yard: &Yard) {
     for text in
         [r#""$OUT/tool""#, r#"PATH="$OUT:$PATH"; tool"#, r#"bash "$OUT/tool""#, r#". "$OUT/tool""#]
     {
-        let said = fails(yard, text);
-        assert!(!said.lines().any(|line| line == "ran"), "{text}: {said}");
+        let output = fails(yard, text);
+        assert!(!output.lines().any(|line| line == "ran"), "{text}: {output}");
     }
     let rules = Rules { read: vec![yard.outside("tool")], ..rules(yard) };
-    assert_eq!(works_by(yard, &rules, r#"PATH="$OUT:$PATH"; tool"#), "ran\n");
+    assert_eq!(works_with(yard, &rules, r#"PATH="$OUT:$PATH"; tool"#), "ran\n");
     assert_eq!(works(yard, r"printf '#!/bin/sh\necho own\n' > own; chmod +x own; ./own"), "own\n");
 }
 
-fn a_file_that_the_program_holds_is_not_handed_on(yard: &Yard) {
+fn open_files_of_the_host_are_not_inherited(yard: &Yard) {
     let held = File::open(yard.outside("secret.txt")).unwrap();
     fails(yard, &format!("cat <&{}", held.as_raw_fd()));
     assert_eq!(works(yard, "exec 7< note.txt; cat <&7"), "inside\n");
 }
 
-/// Whoever starts the program may leave files open in it, for example a lock.
-fn a_file_that_the_program_was_started_with_is_not_handed_on(yard: &Yard) {
+/// The host may have been started with open files, a lock for example.
+fn files_the_host_inherited_are_closed(yard: &Yard) {
     let held = File::open(yard.outside("secret.txt")).unwrap();
     rustix::io::fcntl_setfd(&held, rustix::io::FdFlags::empty()).unwrap();
     fails(yard, &format!("cat <&{}", held.as_raw_fd()));
     assert_eq!(works(yard, "exec 7< note.txt; cat <&7"), "inside\n");
 }
 
-fn the_passwords_of_the_system_are_not_read(yard: &Yard) {
-    let said = fails(yard, "cat /etc/shadow");
-    assert!(!said.contains("root:"), "{said}");
+fn etc_shadow_cannot_be_read(yard: &Yard) {
+    let output = fails(yard, "cat /etc/shadow");
+    assert!(!output.contains("root:"), "{output}");
     assert!(works(yard, "cat /etc/passwd").contains("root:"));
 }
 
-/// Whoever works as root may read them, but not a command.
-fn the_private_keys_of_the_system_are_not_read(yard: &Yard) {
+/// Commands cannot read them even if the tests run as root.
+fn tls_private_keys_cannot_be_read(yard: &Yard) {
     fails(yard, "ls /etc/ssl/private");
     works(yard, "ls /etc/ssl/certs");
 }
 
-fn files_in_the_workspace_are_made_changed_and_removed(yard: &Yard) {
-    let made = "mkdir -p a/b && echo one > a/b/f && echo two >> a/b/f && sed -i s/one/1/ a/b/f && mv a/b c && cat c/f";
-    assert_eq!(works(yard, made), "1\ntwo\n");
+fn workspace_files_can_be_created_changed_and_removed(yard: &Yard) {
+    let text = "mkdir -p a/b && echo one > a/b/f && echo two >> a/b/f && \
+                sed -i s/one/1/ a/b/f && mv a/b c && cat c/f";
+    assert_eq!(works(yard, text), "1\ntwo\n");
     assert_eq!(works(yard, "rm -r a c && ls"), "note.txt\ntemp\nuploads\n");
     assert_eq!(
         works(yard, "cp note.txt temp/n && chmod +x temp/n && test -x temp/n && stat -c %s temp/n"),
@@ -356,7 +357,7 @@ fn files_in_the_workspace_are_made_changed_and_removed(yard: &Yard) {
     );
 }
 
-fn pipes_and_here_documents_and_substitutions_work(yard: &Yard) {
+fn pipes_here_documents_and_substitutions_work(yard: &Yard) {
     assert_eq!(works(yard, "cat <<END | tr a-z A-Z\nhere\nEND\n"), "HERE\n");
     assert_eq!(
         works(yard, "diff <(echo same) <(echo same) && cat <(echo one) <(echo two)"),
@@ -372,7 +373,7 @@ fn pipes_and_here_documents_and_substitutions_work(yard: &Yard) {
     );
 }
 
-fn exit_codes_come_through(yard: &Yard) {
+fn exit_status_is_reported(yard: &Yard) {
     use std::os::unix::process::ExitStatusExt;
     let code = |text: &str| run(yard, text).status.and_then(|status| status.code());
     assert_eq!(
@@ -382,6 +383,6 @@ fn exit_codes_come_through(yard: &Yard) {
     assert_eq!(run(yard, "kill -KILL $$").status.and_then(|status| status.signal()), Some(9));
 }
 
-fn both_outputs_are_heard_in_order(yard: &Yard) {
+fn stdout_and_stderr_keep_their_order(yard: &Yard) {
     assert_eq!(works(yard, "echo a; echo b >&2; echo c; echo d >&2"), "a\nb\nc\nd\n");
 }

@@ -1,4 +1,4 @@
-//! Files of a workspace: paths, links, pipes and grants.
+//! Access to workspace files: paths, links, pipes and grants.
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
@@ -14,33 +14,33 @@ use crate::yard::{SECRET, Yard, in_time, pipe};
 
 pub(crate) fn trials() -> Vec<Trial> {
     trials!["files":
-        dots_do_not_lead_out,
-        an_absolute_path_does_not_lead_out,
-        a_link_to_a_file_outside_is_refused,
-        a_link_to_a_folder_outside_is_refused,
-        a_chain_of_links_is_followed_only_inside,
-        a_write_through_a_dangling_link_makes_nothing_outside,
-        a_link_in_the_middle_of_a_path_is_refused,
-        a_link_that_stays_inside_is_followed,
-        a_folder_swapped_for_a_link_takes_no_file_out,
-        a_folder_swapped_for_a_link_shows_nothing_outside,
-        a_file_swapped_for_a_link_is_not_written_through,
-        a_link_where_the_temporary_file_goes_is_not_written_through,
-        a_zero_byte_does_not_cut_a_path,
-        the_files_of_the_process_are_not_reached,
-        a_very_long_path_does_not_lead_out,
-        a_pipe_keeps_nobody_waiting_who_reads_it,
-        a_link_to_a_pipe_keeps_nobody_waiting_who_writes_it,
-        a_folder_granted_to_read_is_not_changed,
-        a_granted_folder_is_not_left_by_dots_or_links,
-        a_folder_whose_name_begins_like_a_granted_one_is_outside,
-        a_read_only_folder_inside_the_workspace_stays_read_only,
-        a_read_only_folder_inside_a_granted_one_stays_read_only,
-        the_file_that_says_whose_workspace_it_is_stays,
-        a_workspace_whose_file_is_a_dangling_link_makes_nothing_outside,
-        a_workspace_whose_file_is_a_link_overwrites_nothing_outside,
-        a_workspace_whose_file_is_a_pipe_keeps_nobody_waiting,
-        a_write_to_a_hard_link_leaves_the_file_outside_alone,
+        parent_components_do_not_lead_out,
+        absolute_path_does_not_lead_out,
+        link_to_a_file_outside_is_refused,
+        link_to_a_directory_outside_is_refused,
+        chain_of_links_is_followed_only_inside,
+        write_through_a_dangling_link_creates_nothing_outside,
+        link_in_the_middle_of_a_path_is_refused,
+        link_that_stays_inside_is_followed,
+        write_never_follows_a_directory_swapped_for_a_link,
+        read_never_follows_a_directory_swapped_for_a_link,
+        write_never_follows_a_file_swapped_for_a_link,
+        link_at_the_temporary_path_is_not_written_through,
+        nul_byte_does_not_truncate_a_path,
+        proc_files_of_the_host_cannot_be_accessed,
+        very_long_path_does_not_lead_out,
+        reading_a_pipe_does_not_block,
+        writing_through_a_link_to_a_pipe_does_not_block,
+        read_only_grant_cannot_be_changed,
+        paths_and_links_do_not_lead_out_of_a_grant,
+        directory_with_a_grants_name_as_prefix_is_outside,
+        read_only_grant_inside_the_workspace_stays_read_only,
+        read_only_grant_inside_another_grant_stays_read_only,
+        workspace_file_cannot_be_overwritten,
+        workspace_file_as_dangling_link_creates_nothing_outside,
+        workspace_file_as_link_overwrites_nothing_outside,
+        workspace_file_as_pipe_does_not_block,
+        write_to_a_hard_link_leaves_the_file_outside_unchanged,
     ]
 }
 
@@ -52,7 +52,7 @@ fn refused<T>(path: &str, result: Result<T, SandboxError>) {
     }
 }
 
-/// Neither read, nor written, nor listed.
+/// Checks that a path can be neither read, written nor listed.
 #[track_caller]
 fn refuses(workspace: &Workspace, path: &str) {
     refused(path, workspace.read(path));
@@ -66,7 +66,7 @@ fn text(workspace: &Workspace, path: &str) -> String {
     workspace.read_text(path).unwrap().text
 }
 
-fn dots_do_not_lead_out(yard: &Yard) {
+fn parent_components_do_not_lead_out(yard: &Yard) {
     let workspace = yard.workspace(&[]);
     for path in [
         "..",
@@ -82,7 +82,7 @@ fn dots_do_not_lead_out(yard: &Yard) {
     assert_eq!(text(&workspace, "uploads/../note.txt"), "inside\n");
 }
 
-fn an_absolute_path_does_not_lead_out(yard: &Yard) {
+fn absolute_path_does_not_lead_out(yard: &Yard) {
     let workspace = yard.workspace(&[]);
     let root = yard.ws().display().to_string();
     refuses(&workspace, "/");
@@ -94,33 +94,33 @@ fn an_absolute_path_does_not_lead_out(yard: &Yard) {
     assert_eq!(text(&workspace, &format!("{root}/note.txt")), "inside\n");
 }
 
-fn a_link_to_a_file_outside_is_refused(yard: &Yard) {
+fn link_to_a_file_outside_is_refused(yard: &Yard) {
     let workspace = yard.workspace(&[]);
-    yard.link("whole", yard.outside("secret.txt"));
+    yard.link("absolute", yard.outside("secret.txt"));
     yard.link("relative", "../outside/secret.txt");
-    refuses(&workspace, "whole");
+    refuses(&workspace, "absolute");
     refuses(&workspace, "relative");
     yard.link("mine", "note.txt");
     workspace.write("mine", b"changed").unwrap();
     assert_eq!(text(&workspace, "note.txt"), "changed");
 }
 
-fn a_link_to_a_folder_outside_is_refused(yard: &Yard) {
+fn link_to_a_directory_outside_is_refused(yard: &Yard) {
     let workspace = yard.workspace(&[]);
-    yard.link("whole", yard.outside(""));
+    yard.link("absolute", yard.outside(""));
     yard.link("relative", "../outside");
-    for link in ["whole", "relative"] {
+    for link in ["absolute", "relative"] {
         refused(link, workspace.entries(link));
         refuses(&workspace, &format!("{link}/secret.txt"));
         refuses(&workspace, &format!("{link}/deep/hidden.txt"));
-        refuses(&workspace, &format!("{link}/new/folder/f.txt"));
+        refuses(&workspace, &format!("{link}/new/dir/f.txt"));
     }
     yard.link("mine", "uploads");
     workspace.write("mine/f.txt", b"here").unwrap();
     assert_eq!(text(&workspace, "uploads/f.txt"), "here");
 }
 
-fn a_chain_of_links_is_followed_only_inside(yard: &Yard) {
+fn chain_of_links_is_followed_only_inside(yard: &Yard) {
     let workspace = yard.workspace(&[]);
     for (name, to) in [
         ("a", "b"),
@@ -139,19 +139,19 @@ fn a_chain_of_links_is_followed_only_inside(yard: &Yard) {
     assert_eq!(text(&workspace, "x"), "inside\n");
 }
 
-fn a_write_through_a_dangling_link_makes_nothing_outside(yard: &Yard) {
+fn write_through_a_dangling_link_creates_nothing_outside(yard: &Yard) {
     let workspace = yard.workspace(&[]);
     yard.link("file", yard.outside("new.txt"));
     yard.link("relative", "../outside/new.txt");
-    yard.link("folder", yard.outside("new"));
-    for path in ["file", "relative", "folder/f.txt", "folder/deeper/f.txt"] {
+    yard.link("dir", yard.outside("new"));
+    for path in ["file", "relative", "dir/f.txt", "dir/deeper/f.txt"] {
         refuses(&workspace, path);
     }
     assert!(workspace.write("new.txt", b"new").unwrap());
     assert_eq!(text(&workspace, "new.txt"), "new");
 }
 
-fn a_link_in_the_middle_of_a_path_is_refused(yard: &Yard) {
+fn link_in_the_middle_of_a_path_is_refused(yard: &Yard) {
     let workspace = yard.workspace(&[]);
     yard.link("uploads/mid", yard.outside("deep"));
     yard.link("uploads/near", "../../outside/deep");
@@ -164,8 +164,8 @@ fn a_link_in_the_middle_of_a_path_is_refused(yard: &Yard) {
     assert_eq!(text(&workspace, "uploads/real/../real/f.txt"), "here");
 }
 
-/// The neighbour of all links that are refused.
-fn a_link_that_stays_inside_is_followed(yard: &Yard) {
+/// The counterpart of the links that are refused.
+fn link_that_stays_inside_is_followed(yard: &Yard) {
     let workspace = yard.workspace(&[]);
     yard.link("uploads/up", "../note.txt");
     assert_eq!(text(&workspace, "uploads/up"), "inside\n");
@@ -173,7 +173,7 @@ fn a_link_that_stays_inside_is_followed(yard: &Yard) {
     assert_eq!(text(&workspace, "note.txt"), "changed");
 }
 
-/// Ends the swapping, also where an attempt panics.
+/// Stops the swapping thread, also when an attempt panics.
 struct Stop<'a>(&'a AtomicBool);
 
 impl Drop for Stop<'_> {
@@ -182,10 +182,12 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// Lets `swap` run again and again beside `attempt`, until both of its outcomes were seen often.
-fn beside(swap: impl Fn() + Sync, mut attempt: impl FnMut() -> bool) {
+/// Runs `attempt` repeatedly while another thread runs `swap`, until both outcomes of `attempt`
+/// have been seen many times.
+fn race(swap: impl Fn() + Sync, mut attempt: impl FnMut() -> bool) {
     let stop = AtomicBool::new(false);
-    let (mut went_well, mut failed) = (0, 0);
+    let mut succeeded = 0;
+    let mut failed = 0;
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !stop.load(Ordering::Relaxed) {
@@ -193,25 +195,26 @@ fn beside(swap: impl Fn() + Sync, mut attempt: impl FnMut() -> bool) {
             }
         });
         let _stop = Stop(&stop);
-        let until = Instant::now() + Duration::from_secs(4);
-        while (went_well < 500 || failed < 500) && Instant::now() < until {
-            let count = if attempt() { &mut went_well } else { &mut failed };
+        let deadline = Instant::now() + Duration::from_secs(4);
+        while (succeeded < 500 || failed < 500) && Instant::now() < deadline {
+            let count = if attempt() { &mut succeeded } else { &mut failed };
             *count += 1;
         }
     });
-    assert!(went_well > 0 && failed > 0, "{went_well} went well, {failed} failed");
+    assert!(succeeded > 0 && failed > 0, "{succeeded} succeeded, {failed} failed");
 }
 
 fn exchange(left: &Path, right: &Path) {
     renameat_with(CWD, left, CWD, right, RenameFlags::EXCHANGE).unwrap();
 }
 
-fn a_folder_swapped_for_a_link_takes_no_file_out(yard: &Yard) {
+fn write_never_follows_a_directory_swapped_for_a_link(yard: &Yard) {
     let workspace = yard.workspace(&[]);
     std::fs::create_dir(yard.inside("d")).unwrap();
     yard.link("other", yard.outside(""));
-    let (here, there) = (yard.inside("d"), yard.inside("other"));
-    beside(|| exchange(&here, &there), || workspace.write("d/f.txt", b"mine").is_ok());
+    let here = yard.inside("d");
+    let there = yard.inside("other");
+    race(|| exchange(&here, &there), || workspace.write("d/f.txt", b"mine").is_ok());
     assert!(
         ["d/f.txt", "other/f.txt"]
             .iter()
@@ -219,37 +222,39 @@ fn a_folder_swapped_for_a_link_takes_no_file_out(yard: &Yard) {
     );
 }
 
-fn a_folder_swapped_for_a_link_shows_nothing_outside(yard: &Yard) {
+fn read_never_follows_a_directory_swapped_for_a_link(yard: &Yard) {
     let workspace = yard.workspace(&[]);
     workspace.write("d/secret.txt", b"mine").unwrap();
     yard.link("other", yard.outside(""));
-    let (here, there) = (yard.inside("d"), yard.inside("other"));
+    let here = yard.inside("d");
+    let there = yard.inside("other");
     let attempt = || {
         let names = workspace.entries("d").map_or(1, |entries| entries.len());
-        assert_eq!(names, 1, "there is one file in the folder, and more outside");
+        assert_eq!(names, 1, "the directory has one file; outside there are more");
         workspace.read("d/secret.txt").is_ok_and(|bytes| {
             assert_eq!(bytes, b"mine");
             true
         })
     };
-    beside(|| exchange(&here, &there), attempt);
+    race(|| exchange(&here, &there), attempt);
 }
 
-fn a_file_swapped_for_a_link_is_not_written_through(yard: &Yard) {
+fn write_never_follows_a_file_swapped_for_a_link(yard: &Yard) {
     let workspace = yard.workspace(&[]);
-    let (file, secret) = (yard.inside("f.txt"), yard.outside("secret.txt"));
-    // A write puts a file of its own there meanwhile: then the link is not made, in this round.
+    let file = yard.inside("f.txt");
+    let secret = yard.outside("secret.txt");
+    // If the write has created the file again in between, the link fails in this round.
     let swap = || {
         drop(std::fs::remove_file(&file));
         drop(symlink(&secret, &file));
     };
-    beside(swap, || workspace.write("f.txt", b"mine").is_ok());
+    race(swap, || workspace.write("f.txt", b"mine").is_ok());
     drop(std::fs::remove_file(&file));
     workspace.write("f.txt", b"mine").unwrap();
     assert_eq!(text(&workspace, "f.txt"), "mine");
 }
 
-fn a_link_where_the_temporary_file_goes_is_not_written_through(yard: &Yard) {
+fn link_at_the_temporary_path_is_not_written_through(yard: &Yard) {
     let workspace = yard.workspace(&[]);
     yard.link(&format!(".note.txt.{}", std::process::id()), yard.outside("secret.txt"));
     yard.link(&format!(".new.txt.{}", std::process::id()), yard.outside("new.txt"));
@@ -259,7 +264,7 @@ fn a_link_where_the_temporary_file_goes_is_not_written_through(yard: &Yard) {
     assert_eq!(text(&workspace, "other.txt"), "other");
 }
 
-fn a_zero_byte_does_not_cut_a_path(yard: &Yard) {
+fn nul_byte_does_not_truncate_a_path(yard: &Yard) {
     let workspace = yard.workspace(&[]);
     refuses(&workspace, "note.txt\0.png");
     refuses(&workspace, &format!("{}\0/note.txt", yard.secret()));
@@ -267,7 +272,7 @@ fn a_zero_byte_does_not_cut_a_path(yard: &Yard) {
     assert_eq!(text(&workspace, "note.txt"), "inside\n");
 }
 
-fn the_files_of_the_process_are_not_reached(yard: &Yard) {
+fn proc_files_of_the_host_cannot_be_accessed(yard: &Yard) {
     let workspace = yard.workspace(&[]);
     yard.link("environ", "/proc/self/environ");
     yard.link("root", "/proc/self/root");
@@ -283,7 +288,7 @@ fn the_files_of_the_process_are_not_reached(yard: &Yard) {
     assert_eq!(text(&workspace, "proc/self/environ"), "mine");
 }
 
-fn a_very_long_path_does_not_lead_out(yard: &Yard) {
+fn very_long_path_does_not_lead_out(yard: &Yard) {
     let workspace = yard.workspace(&[]);
     refuses(&workspace, &format!("{}etc/passwd", "../".repeat(2_000)));
     refuses(&workspace, &format!("{}{}outside/secret.txt", "a/".repeat(500), "../".repeat(501)));
@@ -295,7 +300,7 @@ fn a_very_long_path_does_not_lead_out(yard: &Yard) {
     assert_eq!(text(&workspace, &deep), "deep");
 }
 
-fn a_pipe_keeps_nobody_waiting_who_reads_it(yard: &Yard) {
+fn reading_a_pipe_does_not_block(yard: &Yard) {
     let workspace = Arc::new(yard.workspace(&[]));
     pipe(&yard.inside("pipe"));
     yard.link("link", "pipe");
@@ -307,7 +312,7 @@ fn a_pipe_keeps_nobody_waiting_who_reads_it(yard: &Yard) {
     assert_eq!(text(&workspace, "note.txt"), "inside\n");
 }
 
-fn a_link_to_a_pipe_keeps_nobody_waiting_who_writes_it(yard: &Yard) {
+fn writing_through_a_link_to_a_pipe_does_not_block(yard: &Yard) {
     let workspace = Arc::new(yard.workspace(&[]));
     pipe(&yard.inside("pipe"));
     yard.link("link", "pipe");
@@ -317,31 +322,29 @@ fn a_link_to_a_pipe_keeps_nobody_waiting_who_writes_it(yard: &Yard) {
     assert_eq!(text(&workspace, "note.txt"), "changed");
 }
 
-fn a_folder_granted_to_read_is_not_changed(yard: &Yard) {
+fn read_only_grant_cannot_be_changed(yard: &Yard) {
     let workspace = yard.workspace(&[yard.grant("granted", ":ro")]);
-    let (known, new) = (
-        yard.granted("g.txt").display().to_string(),
-        yard.granted("new/f.txt").display().to_string(),
-    );
-    refused(&known, workspace.write(&known, b"changed"));
+    let existing = yard.granted("g.txt").display().to_string();
+    let new = yard.granted("new/f.txt").display().to_string();
+    refused(&existing, workspace.write(&existing, b"changed"));
     refused(&new, workspace.write(&new, b"changed"));
-    assert_eq!(text(&workspace, &known), "granted\n");
+    assert_eq!(text(&workspace, &existing), "granted\n");
     assert_eq!(workspace.entries(&yard.granted("").display().to_string()).unwrap().len(), 1);
-    let open = yard.workspace(&[yard.grant("granted", "")]);
-    open.write(&known, b"changed").unwrap();
-    assert_eq!(text(&open, &known), "changed");
+    let writable = yard.workspace(&[yard.grant("granted", "")]);
+    writable.write(&existing, b"changed").unwrap();
+    assert_eq!(text(&writable, &existing), "changed");
 }
 
-fn a_granted_folder_is_not_left_by_dots_or_links(yard: &Yard) {
+fn paths_and_links_do_not_lead_out_of_a_grant(yard: &Yard) {
     let workspace = yard.workspace(&[yard.grant("granted", "")]);
     symlink(yard.outside("secret.txt"), yard.granted("file")).unwrap();
-    symlink("../outside", yard.granted("folder")).unwrap();
+    symlink("../outside", yard.granted("dir")).unwrap();
     for path in [
         "../outside/secret.txt",
         "../ws/../outside/secret.txt",
         "file",
-        "folder/secret.txt",
-        "folder/new.txt",
+        "dir/secret.txt",
+        "dir/new.txt",
     ] {
         refuses(&workspace, &yard.granted(path).display().to_string());
     }
@@ -350,7 +353,7 @@ fn a_granted_folder_is_not_left_by_dots_or_links(yard: &Yard) {
     assert_eq!(text(&workspace, &new), "new");
 }
 
-fn a_folder_whose_name_begins_like_a_granted_one_is_outside(yard: &Yard) {
+fn directory_with_a_grants_name_as_prefix_is_outside(yard: &Yard) {
     let workspace = yard.workspace(&[yard.grant("granted", "")]);
     let granted = yard.granted("").display().to_string();
     let granted = granted.trim_end_matches('/');
@@ -360,14 +363,14 @@ fn a_folder_whose_name_begins_like_a_granted_one_is_outside(yard: &Yard) {
     assert_eq!(text(&workspace, &format!("{granted}/g.txt")), "granted\n");
 }
 
-/// Not to take such a grant at all would be an answer too.
-fn a_read_only_folder_inside_the_workspace_stays_read_only(yard: &Yard) {
+/// Rejecting such a grant is correct too.
+fn read_only_grant_inside_the_workspace_stays_read_only(yard: &Yard) {
     yard.workspace(&[]).write("sealed/f.txt", b"sealed").unwrap();
     yard.link("link", "sealed");
     if let Ok(workspace) = Workspace::open(&yard.ws(), "s", &[yard.grant("ws/sealed", ":ro")]) {
-        let whole = yard.inside("sealed/f.txt").display().to_string();
+        let absolute = yard.inside("sealed/f.txt").display().to_string();
         for path in [
-            whole.as_str(),
+            absolute.as_str(),
             "sealed/f.txt",
             "./sealed/f.txt",
             "uploads/../sealed/f.txt",
@@ -380,8 +383,8 @@ fn a_read_only_folder_inside_the_workspace_stays_read_only(yard: &Yard) {
     assert_eq!(text(&yard.workspace(&[]), "sealed/f.txt"), "sealed");
 }
 
-/// Not to take such grants at all would be an answer too.
-fn a_read_only_folder_inside_a_granted_one_stays_read_only(yard: &Yard) {
+/// Rejecting such grants is correct too.
+fn read_only_grant_inside_another_grant_stays_read_only(yard: &Yard) {
     std::fs::create_dir_all(yard.granted("sealed")).unwrap();
     std::fs::create_dir_all(yard.granted("open")).unwrap();
     std::fs::write(yard.granted("sealed/f.txt"), "sealed").unwrap();
@@ -397,10 +400,10 @@ fn a_read_only_folder_inside_a_granted_one_stays_read_only(yard: &Yard) {
     assert_eq!(std::fs::read_to_string(yard.granted("sealed/f.txt")).unwrap(), "sealed");
 }
 
-fn the_file_that_says_whose_workspace_it_is_stays(yard: &Yard) {
+fn workspace_file_cannot_be_overwritten(yard: &Yard) {
     let workspace = yard.workspace(&[]);
     let root = yard.ws().display().to_string();
-    let said = text(&workspace, "workspace.json");
+    let before = text(&workspace, "workspace.json");
     yard.link("link", "workspace.json");
     let paths = [
         "workspace.json",
@@ -409,16 +412,16 @@ fn the_file_that_says_whose_workspace_it_is_stays(yard: &Yard) {
         "uploads/../workspace.json",
         "link",
     ];
-    let whole = [format!("{root}/workspace.json"), format!("{root}/uploads/../workspace.json")];
-    for path in paths.into_iter().chain(whole.iter().map(String::as_str)) {
+    let absolute = [format!("{root}/workspace.json"), format!("{root}/uploads/../workspace.json")];
+    for path in paths.into_iter().chain(absolute.iter().map(String::as_str)) {
         refused(path, workspace.write(path, b"{}"));
     }
-    assert_eq!(text(&workspace, "workspace.json"), said);
+    assert_eq!(text(&workspace, "workspace.json"), before);
     workspace.write("outputs/workspace.json", b"{}").unwrap();
 }
 
-/// A command can replace the file by a link before the session is taken up again.
-fn a_workspace_whose_file_is_a_dangling_link_makes_nothing_outside(yard: &Yard) {
+/// A command can replace the file with a link before the session is resumed.
+fn workspace_file_as_dangling_link_creates_nothing_outside(yard: &Yard) {
     yard.link("workspace.json", yard.outside("new.json"));
     drop(Workspace::open(&yard.ws(), "s", &[]));
     yard.check();
@@ -426,7 +429,7 @@ fn a_workspace_whose_file_is_a_dangling_link_makes_nothing_outside(yard: &Yard) 
     assert!(yard.spare("fresh/workspace.json").is_file());
 }
 
-fn a_workspace_whose_file_is_a_link_overwrites_nothing_outside(yard: &Yard) {
+fn workspace_file_as_link_overwrites_nothing_outside(yard: &Yard) {
     yard.link("workspace.json", yard.outside("keys.bin"));
     drop(Workspace::open(&yard.ws(), "s", &[]));
     yard.check();
@@ -434,16 +437,19 @@ fn a_workspace_whose_file_is_a_link_overwrites_nothing_outside(yard: &Yard) {
     assert_eq!(text(&yard.workspace(&[]), "note.txt"), "inside\n");
 }
 
-fn a_workspace_whose_file_is_a_pipe_keeps_nobody_waiting(yard: &Yard) {
+fn workspace_file_as_pipe_does_not_block(yard: &Yard) {
     pipe(&yard.inside("workspace.json"));
     let path = yard.ws();
-    assert!(in_time(move || drop(Workspace::open(&path, "s", &[]))).is_some(), "the opening hangs");
+    assert!(
+        in_time(move || drop(Workspace::open(&path, "s", &[]))).is_some(),
+        "opening the workspace hangs"
+    );
     Workspace::open(&yard.spare("fresh"), "s", &[]).unwrap();
 }
 
-fn a_write_to_a_hard_link_leaves_the_file_outside_alone(yard: &Yard) {
+fn write_to_a_hard_link_leaves_the_file_outside_unchanged(yard: &Yard) {
     let workspace = yard.workspace(&[]);
-    // Some systems let nobody make one.
+    // Some systems do not allow this hard link.
     if std::fs::hard_link(yard.outside("secret.txt"), yard.inside("hard.txt")).is_ok() {
         workspace.write("hard.txt", b"changed").unwrap();
         assert_eq!(text(&workspace, "hard.txt"), "changed");

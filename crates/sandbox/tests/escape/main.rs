@@ -1,6 +1,6 @@
-//! Attempts to get out of the workspace: with paths and links, with commands and what they start.
-//! Each trial looks afterwards at what lies outside, and does beside each attempt something that
-//! must go well, so that none passes because nothing works.
+//! Attempts to escape from the workspace: with paths and links, with commands and the processes
+//! they start. Each trial also does something that must succeed, so that none passes because
+//! nothing works, and checks afterwards that nothing outside has changed.
 //!
 //! The test program is its own launcher.
 #![allow(
@@ -10,7 +10,7 @@
     reason = "a test fails loudly"
 )]
 
-/// Trials that are called as their functions are.
+/// Lists trials named after their functions.
 macro_rules! trials {
     ($group:literal: $($name:ident),+ $(,)?) => {
         vec![$($crate::trial(concat!($group, "::", stringify!($name)), $name)),+]
@@ -29,7 +29,6 @@ use waterline_sandbox::{Support, support};
 use yard::Yard;
 
 fn main() -> ExitCode {
-    // The test program is its own launcher.
     if let Some(code) = waterline_sandbox::launcher() {
         return code;
     }
@@ -40,19 +39,19 @@ fn main() -> ExitCode {
             trials.extend(commands::trials());
             trials.extend(processes::trials());
         }
-        // Whoever runs the tests on a kernel without Landlock says so; nobody else misses half of
-        // them unawares.
+        // Without Landlock half of the tests cannot run. That is a failure unless it is expected.
         Support::None(why) => {
-            let known = std::env::var_os("WATERLINE_NO_LANDLOCK").is_some();
-            let how = "set WATERLINE_NO_LANDLOCK=1 if this kernel is meant to have none";
-            let outcome = move || if known { Ok(()) } else { Err(format!("{why}; {how}").into()) };
-            trials.push(Trial::test("commands::the_kernel_here_confines_none", outcome));
+            let expected = std::env::var_os("WATERLINE_NO_LANDLOCK").is_some();
+            let hint = "set WATERLINE_NO_LANDLOCK=1 if this kernel is expected to have none";
+            let outcome =
+                move || if expected { Ok(()) } else { Err(format!("{why}; {hint}").into()) };
+            trials.push(Trial::test("commands::kernel_has_no_landlock", outcome));
         }
     }
     libtest_mimic::run(&arguments, trials).exit_code()
 }
 
-/// A trial in a yard of its own, in which nothing outside may be other than before.
+/// A trial in a new yard, which fails if anything outside the workspace was changed.
 fn trial(name: &str, body: fn(&Yard)) -> Trial {
     Trial::test(name, move || {
         let yard = Yard::new();

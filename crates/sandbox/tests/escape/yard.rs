@@ -1,4 +1,4 @@
-//! A workspace, and beside it what nobody was given.
+//! A fixture: a workspace, and directories outside it that must not be accessible.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -9,26 +9,27 @@ use std::time::Duration;
 use tempfile::TempDir;
 use waterline_sandbox::{Grant, Workspace};
 
-/// What stands in the files outside.
+/// The contents of the files outside.
 pub(crate) const SECRET: &str = "the-vault-opens-at-4711";
 
-/// The folders of a yard. `spare` is for what a trial needs outside; nobody looks at it afterwards.
-const FOLDERS: [&str; 6] =
+/// The directories of a yard. `spare` is for files that a trial needs outside; it is not checked
+/// afterwards.
+const DIRECTORIES: [&str; 6] =
     ["ws/uploads", "ws/temp", "outside/deep", "granted", "granted-evil", "spare"];
 
-/// A workspace `ws` with a note in it, a folder `granted` that can be granted, and what lies
-/// outside of both.
+/// A workspace `ws` with a note in it, a directory `granted` that can be granted, and files outside
+/// both.
 pub(crate) struct Yard {
-    _folder: TempDir,
+    _temp: TempDir,
     path: PathBuf,
     before: Vec<String>,
 }
 
 impl Yard {
     pub(crate) fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().canonicalize().unwrap();
-        FOLDERS.iter().for_each(|name| std::fs::create_dir_all(path.join(name)).unwrap());
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().canonicalize().unwrap();
+        DIRECTORIES.iter().for_each(|name| std::fs::create_dir_all(path.join(name)).unwrap());
         let write = |name: &str, bytes: &[u8]| std::fs::write(path.join(name), bytes).unwrap();
         write("ws/note.txt", b"inside\n");
         write("granted/g.txt", b"granted\n");
@@ -39,24 +40,24 @@ impl Yard {
         write("outside/tool", b"#!/bin/sh\necho ran\n");
         std::fs::set_permissions(path.join("outside/tool"), PermissionsExt::from_mode(0o755))
             .unwrap();
-        let mut yard = Self { _folder: folder, path, before: Vec::new() };
-        yard.before = yard.picture();
+        let mut yard = Self { _temp: temp, path, before: Vec::new() };
+        yard.before = yard.snapshot();
         yard
     }
 
-    /// Fails when anything outside is not as it was.
+    /// Fails if anything outside has changed.
     pub(crate) fn check(&self) {
-        assert_eq!(self.before, self.picture(), "something outside was changed or made");
+        assert_eq!(self.before, self.snapshot(), "a file outside was changed or created");
     }
 
-    fn picture(&self) -> Vec<String> {
+    fn snapshot(&self) -> Vec<String> {
         let mut lines: Vec<String> = names(&self.path);
-        look(&self.path.join("outside"), &mut lines);
-        look(&self.path.join("granted-evil"), &mut lines);
+        describe(&self.path.join("outside"), &mut lines);
+        describe(&self.path.join("granted-evil"), &mut lines);
         lines
     }
 
-    /// The workspace's folder.
+    /// The path of the workspace.
     pub(crate) fn ws(&self) -> PathBuf {
         self.path.join("ws")
     }
@@ -77,55 +78,56 @@ impl Yard {
         self.path.join("granted").join(name)
     }
 
-    /// The file outside, as a path that is written.
+    /// The path of the secret file outside.
     pub(crate) fn secret(&self) -> String {
         self.outside("secret.txt").display().to_string()
     }
 
-    /// A grant of a folder of the yard; `how` is nothing or `:ro`.
-    pub(crate) fn grant(&self, name: &str, how: &str) -> Grant {
-        format!("{}{how}", self.path.join(name).display()).parse().unwrap()
+    /// A grant for a directory of the yard; `suffix` is empty or `:ro`.
+    pub(crate) fn grant(&self, name: &str, suffix: &str) -> Grant {
+        format!("{}{suffix}", self.path.join(name).display()).parse().unwrap()
     }
 
     pub(crate) fn workspace(&self, grants: &[Grant]) -> Workspace {
         Workspace::open(&self.ws(), "s", grants).unwrap()
     }
 
-    /// Puts a link into the workspace.
+    /// Creates a link in the workspace.
     pub(crate) fn link(&self, name: &str, to: impl AsRef<Path>) {
         symlink(to, self.inside(name)).unwrap();
     }
 }
 
-/// Makes a pipe that has a name.
+/// Creates a named pipe.
 pub(crate) fn pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-/// What comes of work that must not hang; nothing where it does.
+/// Returns the result of work that must not hang, or `None` if it does.
 pub(crate) fn in_time<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Option<T> {
-    let (tell, told) = mpsc::channel();
-    std::thread::spawn(move || tell.send(work()));
-    told.recv_timeout(Duration::from_secs(5)).ok()
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || sender.send(work()));
+    receiver.recv_timeout(Duration::from_secs(5)).ok()
 }
 
-fn names(folder: &Path) -> Vec<String> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+fn names(directory: &Path) -> Vec<String> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     let mut names: Vec<String> =
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }
 
-/// Everything about a path and what is below it, but when it was read.
-fn look(path: &Path, lines: &mut Vec<String>) {
-    let data = std::fs::symlink_metadata(path).unwrap();
-    let bytes = if data.is_file() { std::fs::read(path) } else { Ok(Vec::new()) };
-    let bytes = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-    let (mode, owner, modified) =
-        (data.mode(), (data.uid(), data.gid()), (data.mtime(), data.mtime_nsec()));
-    lines.push(format!("{} {mode:o} {owner:?} {modified:?} {bytes:?}", path.display()));
-    if data.is_dir() {
-        names(path).iter().for_each(|name| look(&path.join(name), lines));
+/// Describes a path and everything below it, except access times.
+fn describe(path: &Path, lines: &mut Vec<String>) {
+    let metadata = std::fs::symlink_metadata(path).unwrap();
+    let bytes = if metadata.is_file() { std::fs::read(path) } else { Ok(Vec::new()) };
+    let text = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let mode = metadata.mode();
+    let owner = (metadata.uid(), metadata.gid());
+    let modified = (metadata.mtime(), metadata.mtime_nsec());
+    lines.push(format!("{} {mode:o} {owner:?} {modified:?} {text:?}", path.display()));
+    if metadata.is_dir() {
+        names(path).iter().for_each(|name| describe(&path.join(name), lines));
     }
 }

@@ -1,4 +1,4 @@
-//! OpenAI Agents `SQLiteSession`: Responses items, one a row, in a database of many sessions.
+//! Databases of OpenAI Agents `SQLiteSession`: many sessions, one Responses item per row.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -12,8 +12,8 @@ use crate::transcript::{Compaction, Entry, Transcript};
 
 pub(crate) const NAME: &str = "openai-agents";
 
-/// All rows in their order. Where sessions have branches, the main one; rows of others are ways
-/// that were left.
+/// All rows in order. If sessions have branches, only the rows of the main branch: the others were
+/// abandoned.
 const ROWS: &str =
     "SELECT id, session_id, message_data, CAST(strftime('%s', created_at) AS INTEGER)
     FROM agent_messages ORDER BY session_id, id";
@@ -22,24 +22,24 @@ const ROWS_OF_MAIN: &str =
     FROM agent_messages m JOIN message_structure s ON s.message_id = m.id
     WHERE s.branch_id = 'main' ORDER BY m.session_id, s.sequence_number";
 
-/// Reads every session of a database, which is opened for reading only, and hands one over when the
-/// next begins.
+/// Opens a database read-only and passes each session to `emit` when the next one starts.
 pub(crate) fn read(
     path: &Path,
     notices: &mut Vec<Notice>,
     mut emit: impl FnMut(Transcript) -> ControlFlow<()>,
 ) -> Result<(), rusqlite::Error> {
     let database = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
-    let branched: bool = database.query_row(
-        "SELECT EXISTS (SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'message_structure')",
+    let has_branches: bool = database.query_row(
+        "SELECT EXISTS (SELECT 1 FROM sqlite_master
+            WHERE type = 'table' AND name = 'message_structure')",
         [],
         |row| row.get(0),
     )?;
-    let mut statement = database.prepare(if branched { ROWS_OF_MAIN } else { ROWS })?;
+    let mut statement = database.prepare(if has_branches { ROWS_OF_MAIN } else { ROWS })?;
     let mut rows = statement.query([])?;
     let mut found: Vec<Transcript> = Vec::new();
     while let Some(row) = rows.next()? {
-        if let Err(text) = take(&mut found, row)? {
+        if let Err(text) = read_row(&mut found, row)? {
             notices.push(Notice { line: None, text });
         }
         if found.len() > 1 && emit(found.remove(0)).is_break() {
@@ -50,9 +50,14 @@ pub(crate) fn read(
     Ok(())
 }
 
-/// Adds a row to its session; what is wrong with it where it is no item.
-fn take(found: &mut Vec<Transcript>, row: &Row<'_>) -> Result<Result<(), String>, rusqlite::Error> {
-    let (id, session, json): (i64, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+/// Adds a row to its session. The inner error says why the row is invalid.
+fn read_row(
+    found: &mut Vec<Transcript>,
+    row: &Row<'_>,
+) -> Result<Result<(), String>, rusqlite::Error> {
+    let id: i64 = row.get(0)?;
+    let session: String = row.get(1)?;
+    let json: String = row.get(2)?;
     let time: Option<i64> = row.get(3)?;
     let message = match wire::message(&json, Wire::OPENAI_RESPONSES) {
         Ok(message) => message,
@@ -67,7 +72,8 @@ fn take(found: &mut Vec<Transcript>, row: &Row<'_>) -> Result<Result<(), String>
     Ok(Ok(()))
 }
 
-/// What one model call produced is one message, and so are the results of its tools.
+/// Adds an item. The items that one model call produced become one message, and so do the results
+/// of its tools.
 fn add(found: &mut Transcript, mut message: Message, json: &str, time: Option<i64>) {
     if json.contains("\"type\": \"compaction\"") || json.contains("\"type\":\"compaction\"") {
         found.compactions.push(Compaction { at: found.entries.len(), ..Compaction::default() });

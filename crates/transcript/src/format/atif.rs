@@ -1,5 +1,5 @@
-//! ATIF, the agent trajectory interchange format: steps of system, user and agent, results inside
-//! the agent's steps, sub-agents inside the document.
+//! ATIF, the agent trajectory interchange format: steps of system, user and agent, with results
+//! inside the agent's steps and sub-agents inside the document.
 
 use std::sync::Arc;
 
@@ -9,21 +9,19 @@ use waterline::message::{Message, Part, Role, Wire};
 use waterline_provider::wire::Tool;
 
 use super::Lines;
-use super::parts::{call, count, picture_at, result, text, texts, thinking, time, word};
+use super::parts::{call, count, image_at, result, string, text, texts, thinking, time};
 use crate::transcript::{Compaction, Standing, Transcript, Usage};
 
 pub(super) const NAME: &str = "atif";
 
-/// A document that says so, or that has an agent and numbered steps.
+/// Reads a document with an ATIF version, or with an agent and numbered steps.
 pub(super) fn document(
     fields: &Fields<'_>,
     text: &Arc<String>,
 ) -> Option<Result<Vec<Transcript>, String>> {
-    let told = fields.get("schema_version").is_some_and(|version| version.starts_with("\"ATIF-"));
-    let is_one = told
-        || fields.get("agent").is_some()
-            && fields.get("steps").is_some_and(|s| s.contains("\"step_id\""));
-    is_one.then(|| {
+    let looks_like_atif = fields.get("agent").is_some()
+        && fields.get("steps").is_some_and(|steps| steps.contains("\"step_id\""));
+    (has_version(fields) || looks_like_atif).then(|| {
         let document: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let mut found = Vec::new();
         read(&document, None, &mut found);
@@ -31,13 +29,16 @@ pub(super) fn document(
     })
 }
 
-/// One document a line.
+fn has_version(fields: &Fields<'_>) -> bool {
+    fields.get("schema_version").is_some_and(|version| version.starts_with("\"ATIF-"))
+}
+
+/// Lines with one document each.
 struct Documents;
 
-/// Lines that are documents.
+/// Recognizes lines that are documents.
 pub(super) fn lines(fields: &Fields<'_>) -> Option<Box<dyn Lines>> {
-    let told = fields.get("schema_version").is_some_and(|version| version.starts_with("\"ATIF-"));
-    told.then(|| Box::new(Documents) as Box<dyn Lines>)
+    has_version(fields).then(|| Box::new(Documents) as Box<dyn Lines>)
 }
 
 impl Lines for Documents {
@@ -47,7 +48,7 @@ impl Lines for Documents {
 
     fn line(&mut self, text: &Arc<String>) -> Result<Vec<Transcript>, String> {
         let fields = Fields::parse(text).unwrap_or_default();
-        document(&fields, text).unwrap_or_else(|| Err("no trajectory".to_owned()))
+        document(&fields, text).unwrap_or_else(|| Err("not an ATIF trajectory".to_owned()))
     }
 
     fn finish(self: Box<Self>) -> Vec<Transcript> {
@@ -56,21 +57,21 @@ impl Lines for Documents {
 }
 
 fn read(document: &Value, parent: Option<&str>, found: &mut Vec<Transcript>) {
-    let id = word(&document["trajectory_id"]).or_else(|| word(&document["session_id"]));
+    let id = string(&document["trajectory_id"]).or_else(|| string(&document["session_id"]));
     let mut transcript =
         Transcript::new(id.unwrap_or_else(|| "trajectory".to_owned()), Wire::OPENAI_CHAT);
-    transcript.model = word(&document["agent"]["model_name"]);
+    transcript.model = string(&document["agent"]["model_name"]);
     let definitions =
         document["agent"]["tool_definitions"].as_array().map_or(&[][..], Vec::as_slice);
     transcript.tools = definitions.iter().map(tool).collect();
-    transcript.parent = parent.map(str::to_owned).or_else(|| word(&document["extra"]["parent"]));
+    transcript.parent = parent.map(str::to_owned).or_else(|| string(&document["extra"]["parent"]));
     if transcript.parent.is_some() {
         let is_branch = document["extra"]["role"] == Standing::Branch.name();
         transcript.role = if is_branch { Standing::Branch } else { Standing::SubAgent };
     }
-    let mut after_cut = false;
+    let mut after_compaction = false;
     for step in document["steps"].as_array().map_or(&[][..], Vec::as_slice) {
-        add(&mut transcript, step, &mut after_cut);
+        add(&mut transcript, step, &mut after_compaction);
     }
     let id = transcript.id.clone();
     found.push(transcript);
@@ -79,45 +80,46 @@ fn read(document: &Value, parent: Option<&str>, found: &mut Vec<Transcript>) {
     }
 }
 
-fn add(found: &mut Transcript, step: &Value, after_cut: &mut bool) {
-    let cut = &step["extra"]["context_management"];
-    let is_cut = cut["type"] == "compaction" || step["extra"]["pi_event_type"] == "compaction";
-    let copied = step["is_copied_context"] == true;
-    if is_cut {
+fn add(found: &mut Transcript, step: &Value, after_compaction: &mut bool) {
+    let extra = &step["extra"];
+    let is_compaction = extra["context_management"]["type"] == "compaction"
+        || extra["pi_event_type"] == "compaction";
+    let is_copied = step["is_copied_context"] == true;
+    if is_compaction {
         found.compactions.push(Compaction { at: found.entries.len(), ..Compaction::default() });
     }
-    let said = parts(&step["message"]);
+    let content = parts(&step["message"]);
     let role = match step["source"].as_str().unwrap_or_default() {
-        "agent" if !is_cut => Role::Assistant,
-        "system" if !is_cut => Role::System,
+        "agent" if !is_compaction => Role::Assistant,
+        "system" if !is_compaction => Role::System,
         _ => Role::User,
     };
     let results = step["observation"]["results"].as_array().map_or(&[][..], Vec::as_slice);
     let message = match role {
-        Role::Assistant => Message::new(role, answer(step, said)),
-        // The text of a cut stands among its results, or in the step behind it.
-        _ if is_cut => {
-            let told = if step["source"] == "agent" { said } else { Vec::new() };
-            let summary: Vec<Part> = told
+        Role::Assistant => Message::new(role, answer(step, content)),
+        // The summary is among the results of the compaction step, or in the step after it.
+        _ if is_compaction => {
+            let own = if step["source"] == "agent" { content } else { Vec::new() };
+            let summary: Vec<Part> = own
                 .into_iter()
                 .chain(results.iter().flat_map(|result| parts(&result["content"])))
                 .collect();
-            *after_cut = summary.is_empty();
+            *after_compaction = summary.is_empty();
             Message::new(role, summary)
         }
-        _ => Message::new(role, said),
+        _ => Message::new(role, content),
     };
-    let is_summary = is_cut || copied || *after_cut && role == Role::User;
-    *after_cut &= is_cut;
+    let is_summary = is_compaction || is_copied || *after_compaction && role == Role::User;
+    *after_compaction &= is_compaction;
     push(found, step, message, is_summary);
-    if !is_cut && !results.is_empty() {
-        let (answers, loose): (Vec<&Value>, Vec<&Value>) =
-            results.iter().partition(|r| r["source_call_id"].is_string());
+    if !is_compaction && !results.is_empty() {
+        let (answers, other): (Vec<&Value>, Vec<&Value>) =
+            results.iter().partition(|result| result["source_call_id"].is_string());
         let answers: Vec<Part> = answers.into_iter().map(outcome).collect();
         push(found, step, Message::new(Role::Tool, answers), is_summary);
-        let seen: Vec<Part> =
-            loose.into_iter().flat_map(|result| parts(&result["content"])).collect();
-        push(found, step, Message::new(Role::User, seen), is_summary);
+        let observed: Vec<Part> =
+            other.into_iter().flat_map(|result| parts(&result["content"])).collect();
+        push(found, step, Message::new(Role::User, observed), is_summary);
     }
 }
 
@@ -133,13 +135,13 @@ fn push(found: &mut Transcript, step: &Value, message: Message, is_summary: bool
     }
 }
 
-fn answer(step: &Value, said: Vec<Part>) -> Vec<Part> {
+fn answer(step: &Value, content: Vec<Part>) -> Vec<Part> {
     let thought = text(&step["reasoning_content"]).map(|text| thinking(text, None));
     let calls = step["tool_calls"].as_array().map_or(&[][..], Vec::as_slice);
     let calls = calls
         .iter()
         .map(|made| call(&made["tool_call_id"], &made["function_name"], &made["arguments"]));
-    thought.into_iter().chain(said).chain(calls).collect()
+    thought.into_iter().chain(content).chain(calls).collect()
 }
 
 fn outcome(value: &Value) -> Part {
@@ -150,7 +152,7 @@ fn parts(content: &Value) -> Vec<Part> {
     let Value::Array(list) = content else { return texts(content) };
     let part = |part: &Value| match part["type"].as_str()? {
         "text" => text(&part["text"]).map(Part::text),
-        "image" => text(&part["source"]["path"]).map(picture_at),
+        "image" => text(&part["source"]["path"]).map(image_at),
         _ => None,
     };
     list.iter().filter_map(part).collect()
@@ -159,19 +161,18 @@ fn parts(content: &Value) -> Vec<Part> {
 fn tool(definition: &Value) -> Tool {
     let function = &definition["function"];
     Tool {
-        name: word(&function["name"]).unwrap_or_default(),
-        description: word(&function["description"]),
+        name: string(&function["name"]).unwrap_or_default(),
+        description: string(&function["description"]),
         schema: function.get("parameters").map(ToString::to_string),
     }
 }
 
 fn usage(metrics: &Value) -> Option<Usage> {
-    let (prompt, cached) = (count(&metrics["prompt_tokens"]), count(&metrics["cached_tokens"]));
-    let written = count(&metrics["extra"]["cache_creation_input_tokens"]);
+    let prompt = count(&metrics["prompt_tokens"]);
     (prompt > 0).then(|| Usage {
         prompt,
-        cached,
-        written,
+        cached: count(&metrics["cached_tokens"]),
+        written: count(&metrics["extra"]["cache_creation_input_tokens"]),
         output: count(&metrics["completion_tokens"]),
     })
 }

@@ -1,9 +1,9 @@
-//! Claude Code's session files: one event a line, a tree by `parentUuid`. The conversation is the
-//! way from the newest message back to the root, not the order of the lines.
+//! Claude Code session files: one event per line, a tree linked by `parentUuid`. The conversation
+//! is the path from the root to the newest message, not the order of the lines.
 //!
-//! Three things make the way longer than its parents: a compaction starts a new root, whose parent
-//! is named apart; one answer is stored as several lines with the same `message.id`; and calls that
-//! ran side by side have results that hang beside the way.
+//! Following the parents is not enough: a compaction starts a new root, with its parent in another
+//! field; one answer is stored as several lines with the same `message.id`; and the results of
+//! parallel calls are side branches of the path.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use waterline::message::{Body, Message, Role, Wire};
 use waterline_provider::wire;
 
 use super::Lines;
-use super::parts::{count, time, word};
+use super::parts::{count, string, time};
 use crate::transcript::{Compaction, Entry, Standing, Transcript, Usage};
 
 pub(super) const NAME: &str = "claude-code";
@@ -24,10 +24,10 @@ pub(super) const NAME: &str = "claude-code";
 struct Node {
     uuid: String,
     parent: Option<String>,
-    /// The sub-agent it belongs to; empty for one whose name is not given.
+    /// The sub-agent it belongs to; empty for a sub-agent without an id.
     agent: Option<String>,
     message: Option<Message>,
-    /// The provider's id of the answer that the line is a part of.
+    /// The provider's id of the answer that this line is a part of.
     answer: Option<String>,
     time: Option<i64>,
     usage: Option<Usage>,
@@ -40,19 +40,20 @@ struct Session {
     id: Option<String>,
     model: Option<String>,
     nodes: Vec<Node>,
-    places: FxHashMap<String, usize>,
+    /// The index of each node, by its uuid.
+    indexes: FxHashMap<String, usize>,
 }
 
-/// Lines of a session have an id of their own, or name one.
+/// Recognizes lines that have a parent and a session.
 pub(super) fn lines(fields: &Fields<'_>) -> Option<Box<dyn Lines>> {
     let has = |name: &str| fields.get(name).is_some();
     let is_event = has("parentUuid") && has("sessionId") && (has("isSidechain") || has("message"));
-    // The Gemini-style parts of Qwen's sessions are another format.
-    let is_other = fields
+    // Qwen's sessions look the same but have Gemini-style parts; they are another format.
+    let is_qwen = fields
         .get("message")
         .and_then(Fields::parse)
         .is_some_and(|message| message.get("parts").is_some());
-    (is_event && !is_other).then(|| Box::new(Session::default()) as Box<dyn Lines>)
+    (is_event && !is_qwen).then(|| Box::new(Session::default()) as Box<dyn Lines>)
 }
 
 impl Lines for Session {
@@ -62,65 +63,66 @@ impl Lines for Session {
 
     fn line(&mut self, text: &Arc<String>) -> Result<Vec<Transcript>, String> {
         let event: Value =
-            serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
+            serde_json::from_str(text).map_err(|error| format!("invalid JSON: {error}"))?;
         if self.id.is_none() {
-            self.id = word(&event["sessionId"]);
+            self.id = string(&event["sessionId"]);
         }
-        // A line that the file has twice was said once.
-        let Some(uuid) = word(&event["uuid"]).filter(|uuid| !self.places.contains_key(uuid)) else {
+        // A repeated line counts once.
+        let uuid = string(&event["uuid"]).filter(|uuid| !self.indexes.contains_key(uuid));
+        let Some(uuid) = uuid else {
             return Ok(Vec::new());
         };
         let message = match event["type"].as_str() {
             Some("user" | "assistant") if event["isApiErrorMessage"] != true => message_of(text),
             _ => Ok(None),
         };
-        // A line whose message cannot be read is still a step on the way.
-        let (message, refused) = match message {
+        // A line whose message is invalid is still a node of the tree.
+        let (message, error) = match message {
             Ok(message) => (message, None),
-            Err(refused) => (None, Some(refused)),
+            Err(error) => (None, Some(error)),
         };
-        let said = &event["message"];
+        let fields = &event["message"];
         if self.model.is_none() {
-            self.model = word(&said["model"]).filter(|model| !model.starts_with('<'));
+            self.model = string(&fields["model"]).filter(|model| !model.starts_with('<'));
         }
         let is_boundary = event["subtype"] == "compact_boundary";
         let node = Node {
-            parent: word(&event["parentUuid"]).or_else(|| word(&event["logicalParentUuid"])),
+            parent: string(&event["parentUuid"]).or_else(|| string(&event["logicalParentUuid"])),
             agent: (event["isSidechain"] == true)
-                .then(|| word(&event["agentId"]).unwrap_or_default()),
+                .then(|| string(&event["agentId"]).unwrap_or_default()),
             message,
-            answer: word(&said["id"]),
+            answer: string(&fields["id"]),
             time: time(&event["timestamp"]),
-            usage: usage(&said["usage"]),
+            usage: usage(&fields["usage"]),
             is_summary: event["isCompactSummary"] == true,
             compaction: is_boundary.then(|| compaction(&event["compactMetadata"])),
             uuid,
         };
-        self.places.insert(node.uuid.clone(), self.nodes.len());
+        self.indexes.insert(node.uuid.clone(), self.nodes.len());
         self.nodes.push(node);
-        refused.map_or(Ok(Vec::new()), Err)
+        error.map_or(Ok(Vec::new()), Err)
     }
 
     fn finish(self: Box<Self>) -> Vec<Transcript> {
         let id = self.id.clone().unwrap_or_default();
         let mut found = Vec::new();
         let main: Vec<usize> = self.members(None).collect();
-        if let Some(way) = main.last().map(|&leaf| self.way_to(leaf, &main)) {
-            found.push(self.transcript(id.clone(), &way));
-            let kept: FxHashSet<usize> = way.into_iter().collect();
-            found.extend(self.branches(&id, &main, kept));
+        if let Some(path) = main.last().map(|&leaf| self.path_to(leaf, &main)) {
+            found.push(self.transcript(id.clone(), &path));
+            let seen: FxHashSet<usize> = path.into_iter().collect();
+            found.extend(self.branches(&id, &main, seen));
         }
         let mut agents: Vec<&str> =
             self.nodes.iter().filter_map(|node| node.agent.as_deref()).collect();
         agents.sort_unstable();
         agents.dedup();
         for agent in agents {
-            let way: Vec<usize> = self.members(Some(agent)).collect();
+            let path: Vec<usize> = self.members(Some(agent)).collect();
             let name = if agent.is_empty() { "agent".to_owned() } else { format!("agent-{agent}") };
-            let mut side = self.transcript(format!("{id}/{name}"), &way);
-            side.role = Standing::SubAgent;
-            side.parent = Some(id.clone());
-            found.push(side);
+            let mut sub_agent = self.transcript(format!("{id}/{name}"), &path);
+            sub_agent.role = Standing::SubAgent;
+            sub_agent.parent = Some(id.clone());
+            found.push(sub_agent);
         }
         found.retain(|transcript| !transcript.entries.is_empty());
         found
@@ -128,7 +130,8 @@ impl Lines for Session {
 }
 
 impl Session {
-    /// The messages of the main conversation or of one agent, in the order of the lines.
+    /// Returns the messages of the main conversation or of one sub-agent, in the order of the
+    /// lines.
     fn members<'a>(&'a self, agent: Option<&'a str>) -> impl Iterator<Item = usize> + 'a {
         let nodes = self.nodes.iter().enumerate();
         nodes
@@ -136,58 +139,55 @@ impl Session {
             .map(|(at, _)| at)
     }
 
-    /// The messages on the way to a leaf, with what belongs to them beside it, in the order of the
-    /// lines.
-    fn way_to(&self, leaf: usize, members: &[usize]) -> Vec<usize> {
-        let mut on_way = FxHashSet::default();
+    /// Returns the messages on the path to a leaf, with the other lines of their answers and the
+    /// results of their calls, in the order of the lines.
+    fn path_to(&self, leaf: usize, members: &[usize]) -> Vec<usize> {
+        let mut on_path = FxHashSet::default();
         let mut at = Some(leaf);
-        while let Some(here) = at.filter(|here| on_way.insert(*here)) {
+        while let Some(here) = at.filter(|here| on_path.insert(*here)) {
             at = self.parent_of(here, members);
         }
-        let answers: FxHashSet<&str> =
-            on_way.iter().filter_map(|&at| self.nodes.get(at)?.answer.as_deref()).collect();
-        let belongs = |at: usize| self.nodes.get(at).and_then(|node| node.answer.as_deref());
-        on_way.extend(
-            members
-                .iter()
-                .copied()
-                .filter(|&at| belongs(at).is_some_and(|id| answers.contains(id))),
-        );
+        let answer_of = |at: usize| self.nodes.get(at).and_then(|node| node.answer.as_deref());
+        let answers: FxHashSet<&str> = on_path.iter().filter_map(|&at| answer_of(at)).collect();
+        let in_answers = |at: usize| answer_of(at).is_some_and(|id| answers.contains(id));
+        on_path.extend(members.iter().copied().filter(|&at| in_answers(at)));
         let calls: FxHashSet<&str> =
-            on_way.iter().flat_map(|&at| self.message(at)).flat_map(call_ids).collect();
-        let answered = |at: usize| {
-            self.message(at).is_some_and(|m| m.results().any(|r| calls.contains(&*r.call_id)))
+            on_path.iter().flat_map(|&at| self.message(at)).flat_map(call_ids).collect();
+        let has_result = |at: usize| {
+            self.message(at).is_some_and(|message| {
+                message.results().any(|result| calls.contains(&*result.call_id))
+            })
         };
-        on_way.extend(members.iter().copied().filter(|&at| answered(at)));
-        let mut way: Vec<usize> = on_way.into_iter().collect();
-        way.sort_unstable();
-        way
+        on_path.extend(members.iter().copied().filter(|&at| has_result(at)));
+        let mut path: Vec<usize> = on_path.into_iter().collect();
+        path.sort_unstable();
+        path
     }
 
     fn message(&self, at: usize) -> Option<&Message> {
         self.nodes.get(at)?.message.as_ref()
     }
 
-    /// What a line hangs on. Where it names a line that the file does not have, because that line
-    /// is broken or a compaction names one of elsewhere, the last message before it.
+    /// Returns the parent of a line. If the file does not have that parent, because its line is
+    /// invalid or a compaction refers to another file, returns the last message before the line.
     fn parent_of(&self, at: usize, members: &[usize]) -> Option<usize> {
         let node = self.nodes.get(at)?;
-        let named = node.parent.as_ref().and_then(|parent| self.places.get(parent)).copied();
+        let named = node.parent.as_ref().and_then(|parent| self.indexes.get(parent)).copied();
         let before =
             || members.get(members.partition_point(|&member| member < at).checked_sub(1)?).copied();
         named.or_else(|| node.parent.as_ref().and_then(|_| before()))
     }
 
-    /// The ways that were left: messages outside the main one, each with the way it left.
-    fn branches(&self, id: &str, main: &[usize], mut kept: FxHashSet<usize>) -> Vec<Transcript> {
+    /// Returns the abandoned branches, each with the messages it shares with the main path.
+    fn branches(&self, id: &str, main: &[usize], mut seen: FxHashSet<usize>) -> Vec<Transcript> {
         let mut found: Vec<Transcript> = Vec::new();
         for &leaf in main.iter().rev() {
-            if kept.contains(&leaf) {
+            if seen.contains(&leaf) {
                 continue;
             }
-            let way = self.way_to(leaf, main);
-            kept.extend(way.iter().copied());
-            let mut branch = self.transcript(format!("{id}/branch-{}", found.len() + 1), &way);
+            let path = self.path_to(leaf, main);
+            seen.extend(path.iter().copied());
+            let mut branch = self.transcript(format!("{id}/branch-{}", found.len() + 1), &path);
             branch.role = Standing::Branch;
             branch.parent = Some(id.to_owned());
             found.push(branch);
@@ -195,13 +195,13 @@ impl Session {
         found
     }
 
-    /// The messages of these lines: those of one answer become one, and its results follow it.
-    fn transcript(&self, id: String, way: &[usize]) -> Transcript {
+    /// Joins the lines of a path: those of one answer become one message, followed by its results.
+    fn transcript(&self, id: String, path: &[usize]) -> Transcript {
         let mut found = Transcript::new(id, Wire::ANTHROPIC);
         found.model.clone_from(&self.model);
         let mut answers: FxHashMap<&str, usize> = FxHashMap::default();
         let mut callers: FxHashMap<String, usize> = FxHashMap::default();
-        for node in way.iter().filter_map(|&at| self.nodes.get(at)) {
+        for node in path.iter().filter_map(|&at| self.nodes.get(at)) {
             if let Some(compaction) = &node.compaction {
                 found
                     .compactions
@@ -229,7 +229,7 @@ impl Session {
     }
 }
 
-/// Adds results behind the other results of the same answer, if there are any yet.
+/// Appends results to earlier results of the same answer. Returns `false` if there are none yet.
 fn join_results(
     found: &mut Transcript,
     callers: &FxHashMap<String, usize>,
@@ -240,18 +240,18 @@ fn join_results(
     }
     let caller = message.results().next().and_then(|result| callers.get(&result.call_id));
     let Some(entry) = caller.and_then(|&at| found.entries.get_mut(at + 1)) else { return false };
-    let same = entry.message.role == Role::Tool;
-    if same {
+    let has_results = entry.message.role == Role::Tool;
+    if has_results {
         entry.message.parts.extend(message.parts.iter().cloned());
     }
-    same
+    has_results
 }
 
 fn call_ids(message: &Message) -> impl Iterator<Item = &str> {
     message.calls().map(|call| call.id.as_str())
 }
 
-/// The message of a line; nothing where it has none.
+/// Returns the message of a line, if it has one.
 fn message_of(line: &str) -> Result<Option<Message>, String> {
     let Some(json) =
         Fields::parse(line).and_then(|fields| fields.get("message").map(str::to_owned))
@@ -260,7 +260,7 @@ fn message_of(line: &str) -> Result<Option<Message>, String> {
     };
     let mut message = wire::message(&json, Wire::ANTHROPIC)?;
     message.extra.clear();
-    // Who calls a tool is noted beside the call; no provider takes it back.
+    // Claude Code records the caller of a tool, which no provider accepts in a request.
     for part in &mut message.parts {
         if matches!(part.body, Body::Call(_)) {
             part.extra.retain(|(name, _)| name != "caller");
@@ -270,10 +270,10 @@ fn message_of(line: &str) -> Result<Option<Message>, String> {
 }
 
 fn usage(value: &Value) -> Option<Usage> {
-    let fresh = count(&value["input_tokens"]);
-    let (cached, written) =
-        (count(&value["cache_read_input_tokens"]), count(&value["cache_creation_input_tokens"]));
-    let prompt = fresh + cached + written;
+    let uncached = count(&value["input_tokens"]);
+    let cached = count(&value["cache_read_input_tokens"]);
+    let written = count(&value["cache_creation_input_tokens"]);
+    let prompt = uncached + cached + written;
     (prompt > 0).then(|| Usage { prompt, cached, written, output: count(&value["output_tokens"]) })
 }
 
@@ -283,6 +283,6 @@ fn compaction(value: &Value) -> Compaction {
         at: 0,
         before: tokens("preTokens"),
         after: tokens("postTokens"),
-        trigger: word(&value["trigger"]),
+        trigger: string(&value["trigger"]),
     }
 }

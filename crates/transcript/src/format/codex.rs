@@ -1,5 +1,5 @@
-//! Codex rollouts: Responses items, one event a line. What one model call produced is one message
-//! here; a compaction restarts Codex's own context, while everything said before it stays in the
+//! Codex rollouts: Responses items, one event per line. The items that one model call produced
+//! become one message. A compaction restarts Codex's context, but the earlier messages stay in the
 //! file and so in the transcript.
 
 use std::sync::Arc;
@@ -10,19 +10,19 @@ use waterline::message::{Message, Role, Wire};
 use waterline_provider::wire;
 
 use super::Lines;
-use super::parts::{count, time, word};
+use super::parts::{count, string, time};
 use crate::transcript::{Compaction, Standing, Transcript, Usage};
 
 pub(super) const NAME: &str = "codex";
 
 struct Rollout {
     found: Transcript,
-    /// The answer that is still being told: its results close it.
+    /// Whether the last message is an answer that more items may belong to.
     open: bool,
     last_count: Value,
 }
 
-/// Every line has a time, a type and a payload.
+/// Recognizes lines with a time, a type and a payload.
 pub(super) fn lines(fields: &Fields<'_>) -> Option<Box<dyn Lines>> {
     let has = |name: &str| fields.get(name).is_some();
     let is_event = has("timestamp")
@@ -41,13 +41,13 @@ impl Lines for Rollout {
 
     fn line(&mut self, text: &Arc<String>) -> Result<Vec<Transcript>, String> {
         let event: Value =
-            serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))?;
+            serde_json::from_str(text).map_err(|error| format!("invalid JSON: {error}"))?;
         let payload = &event["payload"];
         let time = time(&event["timestamp"]);
         match event["type"].as_str().unwrap_or_default() {
             "session_meta" => self.meta(payload),
             "turn_context" if self.found.model.is_none() => {
-                self.found.model = word(&payload["model"])
+                self.found.model = string(&payload["model"])
             }
             "response_item" => {
                 let fields =
@@ -67,17 +67,17 @@ impl Lines for Rollout {
 }
 
 impl Rollout {
-    /// The head of a session; it is repeated whenever the session is resumed.
+    /// Reads the header of a session. It is repeated when the session is resumed.
     fn meta(&mut self, payload: &Value) {
         if !self.found.id.is_empty() {
             return;
         }
-        self.found.id = word(&payload["id"]).unwrap_or_else(|| "rollout".to_owned());
-        self.found.parent = word(&payload["parent_thread_id"]);
+        self.found.id = string(&payload["id"]).unwrap_or_else(|| "rollout".to_owned());
+        self.found.parent = string(&payload["parent_thread_id"]);
         if self.found.parent.is_some() {
             self.found.role = Standing::SubAgent;
         }
-        if let Some(text) = word(&payload["base_instructions"]["text"]) {
+        if let Some(text) = string(&payload["base_instructions"]["text"]) {
             self.found.push(Message::system(text));
         }
     }
@@ -85,7 +85,7 @@ impl Rollout {
     fn item(&mut self, json: &str, time: Option<i64>) -> Result<(), String> {
         let mut message = wire::message(json, Wire::OPENAI_RESPONSES)?;
         message.extra.clear();
-        // Notes of the program beside what was said; no provider takes them back.
+        // Codex's own metadata, which no provider accepts in a request.
         for part in &mut message.parts {
             part.extra.retain(|(name, _)| {
                 name != "internal_chat_message_metadata_passthrough" && name != "id"
@@ -107,8 +107,8 @@ impl Rollout {
         Ok(())
     }
 
-    /// What the last call cost. The same figures may be told twice, and a compaction tells a total
-    /// alone.
+    /// Reads the usage of the last call. The same figures may be repeated, and a compaction reports
+    /// only a total.
     fn usage(&mut self, info: &Value) {
         let last = &info["last_token_usage"];
         if *info == self.last_count || count(&last["input_tokens"]) == 0 {
@@ -118,10 +118,12 @@ impl Rollout {
         self.open = false;
         let mut answers = self.found.entries.iter_mut().rev();
         if let Some(entry) = answers.find(|entry| entry.message.role == Role::Assistant) {
-            let (prompt, cached) =
-                (count(&last["input_tokens"]), count(&last["cached_input_tokens"]));
-            entry.usage =
-                Some(Usage { prompt, cached, written: 0, output: count(&last["output_tokens"]) });
+            entry.usage = Some(Usage {
+                prompt: count(&last["input_tokens"]),
+                cached: count(&last["cached_input_tokens"]),
+                written: 0,
+                output: count(&last["output_tokens"]),
+            });
         }
     }
 
@@ -129,7 +131,7 @@ impl Rollout {
         self.open = false;
         let at = self.found.entries.len();
         self.found.compactions.push(Compaction { at, ..Compaction::default() });
-        if let Some(text) = word(&payload["message"])
+        if let Some(text) = string(&payload["message"])
             && let Some(entry) = self.found.push(Message::user(text))
         {
             entry.is_summary = true;

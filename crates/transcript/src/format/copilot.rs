@@ -1,5 +1,5 @@
-//! Copilot CLI's event logs. What the model saw counts: the transformed prompt, and of a result the
-//! text that was meant for it, not the one for the screen.
+//! Copilot CLI event logs. The reader takes what the model saw: the transformed prompt, and the
+//! text of a result that is meant for the model, not the one for the screen.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use waterline::json::Fields;
 use waterline::message::{Message, Part, Role, Wire};
 
 use super::Lines;
-use super::parts::{call, count, result, text, thinking, time, word};
+use super::parts::{call, count, result, string, text, thinking, time};
 use crate::transcript::{Compaction, Entry, Standing, Transcript, Usage};
 
 pub(super) const NAME: &str = "copilot-cli";
@@ -18,11 +18,11 @@ pub(super) const NAME: &str = "copilot-cli";
 struct Log {
     id: String,
     model: Option<String>,
-    /// The main conversation under an empty name, each sub-agent under its own.
+    /// The conversations by sub-agent; the main one has an empty name.
     threads: Vec<(String, Transcript)>,
 }
 
-/// Every line has a type, its data, an id and a time.
+/// Recognizes lines with a type, data, an id, a parent and a time.
 pub(super) fn lines(fields: &Fields<'_>) -> Option<Box<dyn Lines>> {
     let has = |name: &str| fields.get(name).is_some();
     let kind = fields.get("type").unwrap_or_default();
@@ -38,17 +38,17 @@ impl Lines for Log {
 
     fn line(&mut self, line: &Arc<String>) -> Result<Vec<Transcript>, String> {
         let event: Value =
-            serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
+            serde_json::from_str(line).map_err(|error| format!("invalid JSON: {error}"))?;
         let data = &event["data"];
         let agent =
             text(&event["agentId"]).or_else(|| text(&data["parentToolCallId"])).unwrap_or_default();
         let message = match event["type"].as_str().unwrap_or_default() {
             "session.start" => {
-                self.id = word(&data["sessionId"]).unwrap_or_default();
+                self.id = string(&data["sessionId"]).unwrap_or_default();
                 return Ok(Vec::new());
             }
             "session.model_change" => {
-                self.model = self.model.take().or_else(|| word(&data["newModel"]));
+                self.model = self.model.take().or_else(|| string(&data["newModel"]));
                 return Ok(Vec::new());
             }
             "session.compaction_complete" => {
@@ -81,7 +81,7 @@ impl Lines for Log {
                 found.parent = Some(id.clone());
                 found.role = Standing::SubAgent;
             }
-            in_order_of_calls(&mut found.entries);
+            sort_results(&mut found.entries);
             found
         };
         threads.into_iter().map(finish).collect()
@@ -104,13 +104,12 @@ impl Log {
         }
         let tokens =
             |name: &str| data[name].as_u64().and_then(|tokens| usize::try_from(tokens).ok());
-        let (before, after) = (tokens("preCompactionTokens"), tokens("postCompactionTokens"));
-        let summary = word(&data["summaryContent"]);
+        let summary = string(&data["summaryContent"]);
         let found = self.thread("");
         found.compactions.push(Compaction {
             at: found.entries.len(),
-            before,
-            after,
+            before: tokens("preCompactionTokens"),
+            after: tokens("postCompactionTokens"),
             trigger: None,
         });
         if let Some(entry) = summary.and_then(|text| found.push(Message::user(text))) {
@@ -121,25 +120,26 @@ impl Log {
 
 fn answer(data: &Value) -> Vec<Part> {
     let thought = text(&data["reasoningText"]).map(|text| thinking(text, None));
-    let said = text(&data["content"]).map(Part::text);
+    let content = text(&data["content"]).map(Part::text);
     let requests = data["toolRequests"].as_array().map_or(&[][..], Vec::as_slice);
     let calls = requests
         .iter()
         .map(|request| call(&request["toolCallId"], &request["name"], &request["arguments"]));
-    thought.into_iter().chain(said).chain(calls).collect()
+    thought.into_iter().chain(content).chain(calls).collect()
 }
 
 fn outcome(data: &Value) -> Part {
-    let said = text(&data["result"]["content"]).or_else(|| text(&data["error"]["message"]));
+    let content = text(&data["result"]["content"]).or_else(|| text(&data["error"]["message"]));
     result(
         &data["toolCallId"],
-        said.map(Part::text).into_iter().collect(),
+        content.map(Part::text).into_iter().collect(),
         data["success"] == false,
     )
 }
 
-/// Results are logged as they come in; the model gets them in the order of its calls.
-fn in_order_of_calls(entries: &mut [Entry]) {
+/// Sorts results by the order of their calls, as the model gets them. The log has them in the order
+/// in which the tools finished.
+fn sort_results(entries: &mut [Entry]) {
     let mut order: FxHashMap<String, usize> = FxHashMap::default();
     for entry in entries.iter() {
         for call in entry.message.calls() {
@@ -147,13 +147,13 @@ fn in_order_of_calls(entries: &mut [Entry]) {
             order.insert(call.id.clone(), next);
         }
     }
-    let place = |entry: &Entry| {
+    let call_order = |entry: &Entry| {
         entry.message.results().next().and_then(|result| order.get(&result.call_id)).copied()
     };
     for run in
         entries.chunk_by_mut(|a, b| a.message.role == Role::Tool && b.message.role == Role::Tool)
     {
-        run.sort_by_key(|entry| place(entry));
+        run.sort_by_key(|entry| call_order(entry));
     }
     for (at, entry) in entries.iter_mut().enumerate() {
         entry.index = at;

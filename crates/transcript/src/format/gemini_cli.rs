@@ -1,5 +1,5 @@
-//! Gemini CLI's sessions: a JSON document of messages, or lines that build it up (`$set`,
-//! `$rewindTo`, and messages that are written again whenever they change).
+//! Gemini CLI sessions: a JSON document of messages, or lines that build it (`$set`, `$rewindTo`,
+//! and messages that are written again when they change).
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use waterline::json::Fields;
 use waterline::message::{Body, Message, Part, Role, Wire};
 
 use super::Lines;
-use super::parts::{call, count, picture, result, text, thinking, time, word};
+use super::parts::{call, count, image, result, string, text, thinking, time};
 use crate::transcript::{Compaction, Standing, Transcript, Usage};
 
 pub(super) const NAME: &str = "gemini-cli";
@@ -18,27 +18,28 @@ pub(super) const NAME: &str = "gemini-cli";
 struct Session {
     head: Value,
     messages: Vec<Value>,
-    places: FxHashMap<String, usize>,
-    /// How many messages the program's own list has; all, until it is rewritten.
+    /// The index of each message, by its id.
+    indexes: FxHashMap<String, usize>,
+    /// The number of messages in the program's own list: all of them, until it is rewritten.
     listed: usize,
-    /// The places at which the program rewrote its list to a shorter one.
-    cuts: Vec<usize>,
+    /// The indexes at which the program replaced its list with a shorter one.
+    rewrites: Vec<usize>,
 }
 
-/// Lines begin with a header.
+/// Recognizes the header, which is the first line.
 pub(super) fn lines(fields: &Fields<'_>) -> Option<Box<dyn Lines>> {
     let is_header = fields.get("sessionId").is_some() && fields.get("projectHash").is_some();
     (is_header && fields.get("messages").is_none())
         .then(|| Box::new(Session::default()) as Box<dyn Lines>)
 }
 
-/// A document has the header and the messages in one.
+/// Reads a document, which has the fields of the header and the messages.
 pub(super) fn document(
     fields: &Fields<'_>,
     text: &Arc<String>,
 ) -> Option<Result<Vec<Transcript>, String>> {
-    let is_one = fields.get("sessionId").is_some() && fields.get("projectHash").is_some();
-    is_one.then(|| {
+    let is_session = fields.get("sessionId").is_some() && fields.get("projectHash").is_some();
+    is_session.then(|| {
         let head: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let messages = head["messages"].as_array().cloned().unwrap_or_default();
         Ok(vec![Session { head, messages, ..Session::default() }.transcript()])
@@ -52,10 +53,10 @@ impl Lines for Session {
 
     fn line(&mut self, line: &Arc<String>) -> Result<Vec<Transcript>, String> {
         let value: Value =
-            serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
+            serde_json::from_str(line).map_err(|error| format!("invalid JSON: {error}"))?;
         if let Some(target) = value.get("$rewindTo") {
-            self.rewind(text(target).and_then(|id| self.places.get(id)).copied().unwrap_or(0));
-        } else if let Some(id) = word(&value["id"]) {
+            self.rewind(text(target).and_then(|id| self.indexes.get(id)).copied().unwrap_or(0));
+        } else if let Some(id) = string(&value["id"]) {
             self.put(id, value);
         } else if let Some(set) = value.get("$set") {
             if let Some(list) = set["messages"].as_array() {
@@ -73,12 +74,12 @@ impl Lines for Session {
 }
 
 impl Session {
-    /// A message is written again whenever it changes; it keeps its place.
+    /// Adds a message, or replaces it: a message is written again when it changes.
     fn put(&mut self, id: String, message: Value) {
-        match self.places.get(&id).and_then(|&at| self.messages.get_mut(at)) {
+        match self.indexes.get(&id).and_then(|&at| self.messages.get_mut(at)) {
             Some(known) => *known = message,
             None => {
-                self.places.insert(id, self.messages.len());
+                self.indexes.insert(id, self.messages.len());
                 self.messages.push(message);
                 self.listed += 1;
             }
@@ -88,18 +89,18 @@ impl Session {
     fn rewind(&mut self, at: usize) {
         self.listed = self.listed.saturating_sub(self.messages.len() - at);
         self.messages.truncate(at);
-        self.places.retain(|_, place| *place < at);
-        self.cuts.retain(|&cut| cut < at);
+        self.indexes.retain(|_, index| *index < at);
+        self.rewrites.retain(|&rewrite| rewrite < at);
     }
 
-    /// The program rewrote its list. What was said stays; what is new in the list comes behind it.
+    /// Handles a rewritten list: earlier messages stay, and new ones in the list are appended.
     fn rewrite(&mut self, list: &[Value]) {
         if list.len() < self.listed {
-            self.cuts.push(self.messages.len());
+            self.rewrites.push(self.messages.len());
         }
         for message in list {
-            match word(&message["id"]) {
-                Some(id) if self.places.contains_key(&id) => {}
+            match string(&message["id"]) {
+                Some(id) if self.indexes.contains_key(&id) => {}
                 Some(id) => self.put(id, message.clone()),
                 None => self.messages.push(message.clone()),
             }
@@ -109,27 +110,27 @@ impl Session {
 
     fn transcript(self) -> Transcript {
         let mut found =
-            Transcript::new(word(&self.head["sessionId"]).unwrap_or_default(), Wire::GEMINI);
+            Transcript::new(string(&self.head["sessionId"]).unwrap_or_default(), Wire::GEMINI);
         if self.head["kind"] == "subagent" {
             found.role = Standing::SubAgent;
         }
         let mut answered: FxHashSet<String> = FxHashSet::default();
         for (at, message) in self.messages.iter().enumerate() {
-            if self.cuts.contains(&at) {
+            if self.rewrites.contains(&at) {
                 found
                     .compactions
                     .push(Compaction { at: found.entries.len(), ..Compaction::default() });
             }
-            found.model = found.model.or_else(|| word(&message["model"]));
+            found.model = found.model.or_else(|| string(&message["model"]));
             let time = time(&message["timestamp"]);
-            let (said, results) = read(message, &mut answered);
-            for said in [said, results].into_iter().flatten() {
-                let is_answer = said.role == Role::Assistant;
-                if let Some(entry) = found.push(said) {
+            let (content, results) = read(message, &mut answered);
+            for message_read in [content, results].into_iter().flatten() {
+                let is_answer = message_read.role == Role::Assistant;
+                if let Some(entry) = found.push(message_read) {
                     entry.time = time;
                     entry.usage = if is_answer { usage(&message["tokens"]) } else { None };
-                    entry.is_summary =
-                        self.cuts.iter().any(|&cut| at >= cut) && is_snapshot(&entry.message);
+                    entry.is_summary = self.rewrites.iter().any(|&rewrite| at >= rewrite)
+                        && is_snapshot(&entry.message);
                 }
             }
         }
@@ -137,25 +138,25 @@ impl Session {
     }
 }
 
-/// What a message says, and the results that are stored inside it.
+/// Returns the message, and the results that are stored inside it as another message.
 fn read(message: &Value, answered: &mut FxHashSet<String>) -> (Option<Message>, Option<Message>) {
     let content = parts(&message["content"]);
-    let (results, said): (Vec<Part>, Vec<Part>) = content.into_iter().partition(is_result);
+    let (results, other): (Vec<Part>, Vec<Part>) = content.into_iter().partition(is_result);
     match message["type"].as_str().unwrap_or_default() {
         "user" => {
             let results: Vec<Part> =
                 results.into_iter().filter(|part| is_new(part, answered)).collect();
             let results = (!results.is_empty()).then(|| Message::new(Role::Tool, results));
-            ((!said.is_empty()).then(|| Message::new(Role::User, said)), results)
+            ((!other.is_empty()).then(|| Message::new(Role::User, other)), results)
         }
         "gemini" => {
             let calls = message["toolCalls"].as_array().map_or(&[][..], Vec::as_slice);
-            let known: Vec<String> = said.iter().filter_map(call_id).collect();
-            let told = calls
+            let known: Vec<String> = other.iter().filter_map(call_id).collect();
+            let further_calls = calls
                 .iter()
-                .filter(|call| text(&call["id"]).is_none_or(|id| !known.iter().any(|k| k == id)));
-            let told = told.map(|made| call(&made["id"], &made["name"], &made["args"]));
-            let answer: Vec<Part> = thoughts(message).chain(said).chain(told).collect();
+                .filter(|call| text(&call["id"]).is_none_or(|id| !known.iter().any(|k| k == id)))
+                .map(|made| call(&made["id"], &made["name"], &made["args"]));
+            let answer: Vec<Part> = thoughts(message).chain(other).chain(further_calls).collect();
             let results: Vec<Part> =
                 calls.iter().filter_map(outcome).filter(|part| is_new(part, answered)).collect();
             let results = (!results.is_empty()).then(|| Message::new(Role::Tool, results));
@@ -165,24 +166,25 @@ fn read(message: &Value, answered: &mut FxHashSet<String>) -> (Option<Message>, 
     }
 }
 
-/// Thoughts with a later time than their message were copied there by mistake.
+/// Returns the thoughts of a message. Thoughts that are later than the message were copied there by
+/// mistake and are skipped.
 fn thoughts(message: &Value) -> impl Iterator<Item = Part> {
-    let said = time(&message["timestamp"]);
+    let message_time = time(&message["timestamp"]);
     let list = message["thoughts"].as_array().map_or(&[][..], Vec::as_slice);
-    let in_time = list.iter().filter(move |thought| time(&thought["timestamp"]) <= said);
-    in_time.map(|thought| {
-        let (subject, words) = (&thought["subject"], &thought["description"]);
-        let subject =
-            text(subject).map_or_else(String::new, |subject| format!("**{subject}**\n\n"));
-        thinking(&format!("{subject}{}", words.as_str().unwrap_or_default()), None)
+    let own = list.iter().filter(move |thought| time(&thought["timestamp"]) <= message_time);
+    own.map(|thought| {
+        let subject = text(&thought["subject"])
+            .map_or_else(String::new, |subject| format!("**{subject}**\n\n"));
+        let description = thought["description"].as_str().unwrap_or_default();
+        thinking(&format!("{subject}{description}"), None)
     })
 }
 
-/// Content is a text, a part or a list of parts.
+/// Reads content that is a string, a part or a list of parts.
 fn parts(content: &Value) -> Vec<Part> {
     match content {
-        Value::String(words) if words.is_empty() => Vec::new(),
-        Value::String(words) => vec![Part::text(words)],
+        Value::String(text) if text.is_empty() => Vec::new(),
+        Value::String(text) => vec![Part::text(text)],
         Value::Array(list) => list.iter().flat_map(parts).collect(),
         Value::Object(_) => part(content).into_iter().collect(),
         _ => Vec::new(),
@@ -190,22 +192,23 @@ fn parts(content: &Value) -> Vec<Part> {
 }
 
 fn part(value: &Value) -> Option<Part> {
-    let (made, response, data) =
-        (&value["functionCall"], &value["functionResponse"], &value["inlineData"]);
+    let made = &value["functionCall"];
+    let response = &value["functionResponse"];
+    let data = &value["inlineData"];
     if made.is_object() {
         Some(call(&made["id"], &made["name"], &made["args"]))
     } else if response.is_object() {
         Some(answer(&response["id"], &response["response"], false))
     } else if data.is_object() {
-        picture(&data["mimeType"], &data["data"])
+        image(&data["mimeType"], &data["data"])
     } else if value["thought"] == true {
-        Some(thinking(value["text"].as_str()?, word(&value["thoughtSignature"])))
+        Some(thinking(value["text"].as_str()?, string(&value["thoughtSignature"])))
     } else {
         text(&value["text"]).map(Part::text)
     }
 }
 
-/// The result that is stored with a call.
+/// Returns the result that is stored with a call.
 fn outcome(call: &Value) -> Option<Part> {
     let failed = !matches!(call["status"].as_str(), Some("success") | None);
     let stored = match &call["result"] {
@@ -215,22 +218,23 @@ fn outcome(call: &Value) -> Option<Part> {
     let response = stored
         .iter()
         .map(|part| &part["functionResponse"]["response"])
-        .find(|told| !told.is_null())?;
-    let mut told = answer(&call["id"], response, failed);
-    if let Body::Result(result) = &mut told.body {
+        .find(|response| !response.is_null())?;
+    let mut part = answer(&call["id"], response, failed);
+    if let Body::Result(result) = &mut part.body {
         let data = stored.iter().map(|part| &part["inlineData"]);
-        result.parts.extend(data.filter_map(|data| picture(&data["mimeType"], &data["data"])));
+        result.parts.extend(data.filter_map(|data| image(&data["mimeType"], &data["data"])));
     }
-    Some(told)
+    Some(part)
 }
 
 fn answer(id: &Value, response: &Value, failed: bool) -> Part {
     let error = text(&response["error"]);
-    let words = error
-        .or_else(|| text(&response["output"]))
-        .map_or_else(|| response.to_string(), str::to_owned);
-    let words = if response["output"] == "" { String::new() } else { words };
-    let parts = if words.is_empty() { Vec::new() } else { vec![Part::text(words)] };
+    let content = match error.or_else(|| text(&response["output"])) {
+        _ if response["output"] == "" => String::new(),
+        Some(content) => content.to_owned(),
+        None => response.to_string(),
+    };
+    let parts = if content.is_empty() { Vec::new() } else { vec![Part::text(content)] };
     result(id, parts, failed || error.is_some())
 }
 
@@ -245,7 +249,7 @@ fn call_id(part: &Part) -> Option<String> {
     }
 }
 
-/// A rewritten list repeats results that the calls carry already.
+/// Returns whether a result is new: a rewritten list repeats the results stored with the calls.
 fn is_new(part: &Part, answered: &mut FxHashSet<String>) -> bool {
     match &part.body {
         Body::Result(result) => {
@@ -260,7 +264,8 @@ fn is_snapshot(message: &Message) -> bool {
 }
 
 fn usage(tokens: &Value) -> Option<Usage> {
-    let (prompt, cached) = (count(&tokens["input"]), count(&tokens["cached"]));
+    let prompt = count(&tokens["input"]);
+    let cached = count(&tokens["cached"]);
     let output = count(&tokens["output"]) + count(&tokens["thoughts"]);
     (prompt > 0).then_some(Usage { prompt, cached, written: 0, output })
 }

@@ -1,6 +1,5 @@
-//! LangGraph's states and LangChain's messages as JSON: a list of messages in any of three
-//! encodings, a state that holds one, or the states of a thread, newest first, of which the
-//! messages are put together again.
+//! LangGraph states and LangChain messages as JSON: a message list in any of three encodings, a
+//! state with such a list, or the states of a thread, newest first, whose messages are joined.
 
 use std::sync::Arc;
 
@@ -9,19 +8,19 @@ use serde_json::Value;
 use waterline::json::Fields;
 use waterline::message::{Body, Message, Part, Role, Wire};
 
-use super::parts::{call, count, picture, picture_at, result, text, texts, thinking, time, word};
+use super::parts::{call, count, image, image_at, result, string, text, texts, thinking, time};
 use crate::transcript::{Compaction, Entry, Transcript, Usage};
 
 pub(super) const NAME: &str = "langgraph";
 
-/// Whatever holds LangChain messages.
+/// Reads any document with LangChain messages.
 pub(super) fn document(
     _: &Fields<'_>,
     text: &Arc<String>,
 ) -> Option<Result<Vec<Transcript>, String>> {
-    // Other lists of messages are the common case: LangChain's have a type where those have a role.
-    let marks = ["\"lc\"", "\"human\"", "\"HumanMessage", "\"ai\"", "\"AIMessage"];
-    if !marks.iter().any(|mark| text.contains(mark)) {
+    // A quick check, because other message lists are more common.
+    let markers = ["\"lc\"", "\"human\"", "\"HumanMessage", "\"ai\"", "\"AIMessage"];
+    if !markers.iter().any(|marker| text.contains(marker)) {
         return None;
     }
     let value: Value = serde_json::from_str(text).ok()?;
@@ -29,7 +28,7 @@ pub(super) fn document(
     Some(Ok(vec![found]))
 }
 
-/// The transcript of one state or of all states of a thread.
+/// Returns the transcript of one state or of all states of a thread.
 fn states(value: &Value) -> Option<Transcript> {
     if let Some(list) = messages_in(value) {
         let mut found = Transcript::new(thread(value), Wire::OPENAI_CHAT);
@@ -43,31 +42,31 @@ fn states(value: &Value) -> Option<Transcript> {
     let (first, _) = states.first()?;
     let mut found = Transcript::new(thread(first), Wire::OPENAI_CHAT);
     let mut known: FxHashMap<String, usize> = FxHashMap::default();
-    let mut shown = 0;
+    let mut previous = 0;
     for (state, list) in &states {
-        // Fewer messages than before: the program cut its context.
-        if list.len() < shown {
+        // Fewer messages than before mean that the program compacted its context.
+        if list.len() < previous {
             found.compactions.push(Compaction { at: found.entries.len(), ..Compaction::default() });
-            shown = 0;
+            previous = 0;
         }
-        take_in(&mut found, &mut known, list, shown, time(&state["created_at"]));
-        shown = list.len();
+        merge(&mut found, &mut known, list, previous, time(&state["created_at"]));
+        previous = list.len();
     }
     (!found.entries.is_empty()).then_some(found)
 }
 
-/// A message with a known id replaces the one before. Without an id, what the last state had as
-/// well is known by its place.
-fn take_in(
+/// Merges the messages of a state. A message with a known id replaces the earlier one. Messages
+/// without an id are matched with the `previous` messages of the last state by their index.
+fn merge(
     found: &mut Transcript,
     known: &mut FxHashMap<String, usize>,
     list: &[Value],
-    shown: usize,
+    previous: usize,
     time: Option<i64>,
 ) {
     for (at, value) in list.iter().enumerate() {
-        let id = word(&fields(value)["id"]);
-        if id.is_none() && at < shown {
+        let id = string(&fields(value)["id"]);
+        if id.is_none() && at < previous {
             continue;
         }
         let Some(mut entry) = message(value) else { continue };
@@ -96,7 +95,7 @@ fn push(found: &mut Transcript, entry: Entry) {
     found.entries.push(entry);
 }
 
-/// The list of messages of a state, wherever it stands.
+/// Returns the message list of a state, wherever it is.
 fn messages_in(value: &Value) -> Option<&[Value]> {
     let candidates = [
         value,
@@ -119,10 +118,10 @@ fn thread(state: &Value) -> String {
         &state["config"]["configurable"]["thread_id"],
         &state["checkpoint_id"],
     ];
-    ids.into_iter().find_map(word).unwrap_or_else(|| "thread".to_owned())
+    ids.into_iter().find_map(string).unwrap_or_else(|| "thread".to_owned())
 }
 
-/// The fields of a message in any encoding.
+/// Returns the fields of a message in any encoding.
 fn fields(value: &Value) -> &Value {
     if value["lc"] == 1 {
         &value["kwargs"]
@@ -133,7 +132,7 @@ fn fields(value: &Value) -> &Value {
     }
 }
 
-/// The kind of a message: `human`, `ai`, `tool` …
+/// Returns the kind of a message: `human`, `ai`, `tool` …
 fn kind(value: &Value) -> String {
     let class = value["id"]
         .as_array()
@@ -156,31 +155,32 @@ fn is_message(value: &Value) -> bool {
 
 fn message(value: &Value) -> Option<Entry> {
     let fields = fields(value);
-    let said = parts(&fields["content"]);
+    let content = parts(&fields["content"]);
     let message = match kind(value).as_str() {
-        "human" => Message::new(Role::User, said),
-        "system" => Message::new(Role::System, said),
-        "ai" => Message::new(Role::Assistant, answer(fields, said)),
+        "human" => Message::new(Role::User, content),
+        "system" => Message::new(Role::System, content),
+        "ai" => Message::new(Role::Assistant, answer(fields, content)),
         "tool" => Message::new(
             Role::Tool,
-            vec![result(&fields["tool_call_id"], said, fields["status"] == "error")],
+            vec![result(&fields["tool_call_id"], content, fields["status"] == "error")],
         ),
-        "function" => Message::new(Role::Tool, vec![result(&fields["name"], said, false)]),
-        "chat" if fields["role"] == "assistant" => Message::new(Role::Assistant, said),
-        "chat" => Message::new(Role::User, said),
+        "function" => Message::new(Role::Tool, vec![result(&fields["name"], content, false)]),
+        "chat" if fields["role"] == "assistant" => Message::new(Role::Assistant, content),
+        "chat" => Message::new(Role::User, content),
         _ => return None,
     };
     let mut entry = Entry::of(message, 0);
     entry.is_summary = fields["additional_kwargs"]["lc_source"] == "summarization";
     entry.usage = usage(&fields["usage_metadata"]);
-    let about = &fields["response_metadata"];
-    let model = word(&about["model_name"]).or_else(|| word(&about["model"]));
+    let metadata = &fields["response_metadata"];
+    let model = string(&metadata["model_name"]).or_else(|| string(&metadata["model"]));
     entry.message.extra.extend(model.map(|model| ("model".to_owned(), model)));
     Some(entry)
 }
 
-/// `tool_calls` is what counts; content and older fields repeat it.
-fn answer(fields: &Value, said: Vec<Part>) -> Vec<Part> {
+/// Returns the parts of an answer. The calls come from `tool_calls` if it is set; the content and
+/// older fields repeat them.
+fn answer(fields: &Value, content: Vec<Part>) -> Vec<Part> {
     let list = |name: &str| fields[name].as_array().map_or(&[][..], Vec::as_slice);
     let mut calls: Vec<Part> = list("tool_calls")
         .iter()
@@ -197,10 +197,12 @@ fn answer(fields: &Value, said: Vec<Part>) -> Vec<Part> {
     }
     let thought =
         text(&fields["additional_kwargs"]["reasoning_content"]).map(|text| thinking(text, None));
-    let (inside, said): (Vec<Part>, Vec<Part>) =
-        said.into_iter().partition(|part| matches!(part.body, Body::Call(_)));
-    let calls = if calls.is_empty() { inside } else { calls };
-    thought.into_iter().chain(said).chain(calls).collect()
+    let (calls_in_content, other): (Vec<Part>, Vec<Part>) =
+        content.into_iter().partition(|part| matches!(part.body, Body::Call(_)));
+    if calls.is_empty() {
+        calls = calls_in_content;
+    }
+    thought.into_iter().chain(other).chain(calls).collect()
 }
 
 fn parts(content: &Value) -> Vec<Part> {
@@ -209,30 +211,35 @@ fn parts(content: &Value) -> Vec<Part> {
 }
 
 fn part(block: &Value) -> Option<Part> {
-    if let Some(words) = text(block) {
-        return Some(Part::text(words));
+    if let Some(text) = text(block) {
+        return Some(Part::text(text));
     }
     match block["type"].as_str()? {
         "text" | "output_text" => text(&block["text"]).map(Part::text),
-        "thinking" => Some(thinking(block["thinking"].as_str()?, word(&block["signature"]))),
+        "thinking" => Some(thinking(block["thinking"].as_str()?, string(&block["signature"]))),
         "reasoning" => Some(thinking(block["reasoning"].as_str()?, None)),
         "tool_use" => Some(call(&block["id"], &block["name"], &block["input"])),
         "tool_call" => Some(call(&block["id"], &block["name"], &block["args"])),
         "image_url" => {
-            text(&block["image_url"]["url"]).or_else(|| text(&block["image_url"])).map(picture_at)
+            text(&block["image_url"]["url"]).or_else(|| text(&block["image_url"])).map(image_at)
         }
         "image" => {
             let source = &block["source"];
-            let inline = picture(&source["media_type"], &source["data"])
-                .or_else(|| picture(&block["mime_type"], &block["base64"]));
-            inline.or_else(|| text(&block["url"]).map(picture_at))
+            let inline = image(&source["media_type"], &source["data"])
+                .or_else(|| image(&block["mime_type"], &block["base64"]));
+            inline.or_else(|| text(&block["url"]).map(image_at))
         }
         _ => None,
     }
 }
 
 fn usage(value: &Value) -> Option<Usage> {
-    let (prompt, details) = (count(&value["input_tokens"]), &value["input_token_details"]);
-    let (cached, written) = (count(&details["cache_read"]), count(&details["cache_creation"]));
-    (prompt > 0).then(|| Usage { prompt, cached, written, output: count(&value["output_tokens"]) })
+    let prompt = count(&value["input_tokens"]);
+    let details = &value["input_token_details"];
+    (prompt > 0).then(|| Usage {
+        prompt,
+        cached: count(&details["cache_read"]),
+        written: count(&details["cache_creation"]),
+        output: count(&value["output_tokens"]),
+    })
 }

@@ -1,5 +1,5 @@
-//! Letta's agent files (`.af`): every agent of a file is a conversation. The first version has one
-//! agent at the top.
+//! Letta agent files (`.af`): every agent of a file is a conversation. In the first version, one
+//! agent is the top-level object.
 
 use std::sync::Arc;
 
@@ -7,12 +7,12 @@ use serde_json::Value;
 use waterline::json::Fields;
 use waterline::message::{Message, Part, Role, Wire};
 
-use super::parts::{call, picture, picture_at, result, text, texts, thinking, time, word};
+use super::parts::{call, image, image_at, result, string, text, texts, thinking, time};
 use crate::transcript::{Compaction, Transcript};
 
 pub(super) const NAME: &str = "letta";
 
-/// Several agents with what they share, or one with its memory.
+/// Reads a file of several agents with their shared blocks, or of one agent with its memory.
 pub(super) fn document(
     fields: &Fields<'_>,
     text: &Arc<String>,
@@ -32,17 +32,18 @@ pub(super) fn document(
 }
 
 fn transcript(agent: &Value) -> Transcript {
-    let id =
-        word(&agent["id"]).or_else(|| word(&agent["name"])).unwrap_or_else(|| "agent".to_owned());
+    let id = string(&agent["id"])
+        .or_else(|| string(&agent["name"]))
+        .unwrap_or_else(|| "agent".to_owned());
     let mut found = Transcript::new(id, Wire::OPENAI_CHAT);
-    found.model = word(&agent["llm_config"]["model"]);
+    found.model = string(&agent["llm_config"]["model"]);
     let mut messages: Vec<&Value> =
         agent["messages"].as_array().map_or(&[][..], Vec::as_slice).iter().collect();
-    // Files of some versions list what is in context first; the times tell the order. The sort
-    // keeps what is equal.
+    // Some versions list the messages in context first, so they are sorted by time. The sort is
+    // stable.
     messages.sort_by_key(|message| time(&message["created_at"]));
-    let is_told = messages.iter().any(|message| message["role"] == "system");
-    if let Some(system) = text(&agent["system"]).filter(|_| !is_told) {
+    let has_system = messages.iter().any(|message| message["role"] == "system");
+    if let Some(system) = text(&agent["system"]).filter(|_| !has_system) {
         found.push(Message::system(system));
     }
     for message in messages {
@@ -52,16 +53,18 @@ fn transcript(agent: &Value) -> Transcript {
 }
 
 fn add(found: &mut Transcript, message: &Value) {
-    let said = parts(&message["content"]);
-    let said = if said.is_empty() { texts(&message["text"]) } else { said };
-    let is_summary = message["role"] == "summary" || said.iter().any(is_alert);
+    let mut content = parts(&message["content"]);
+    if content.is_empty() {
+        content = texts(&message["text"]);
+    }
+    let is_summary = message["role"] == "summary" || content.iter().any(is_summary_alert);
     let read = match message["role"].as_str().unwrap_or_default() {
-        "system" => Message::new(Role::System, said),
+        "system" => Message::new(Role::System, content),
         "assistant" | "approval" => {
-            Message::new(Role::Assistant, said.into_iter().chain(calls(message)).collect())
+            Message::new(Role::Assistant, content.into_iter().chain(calls(message)).collect())
         }
-        "tool" | "function" => Message::new(Role::Tool, returns(message, said)),
-        _ => Message::new(Role::User, said.into_iter().map(unpacked).collect()),
+        "tool" | "function" => Message::new(Role::Tool, returns(message, content)),
+        _ => Message::new(Role::User, content.into_iter().map(unwrapped).collect()),
     };
     if read.parts.is_empty() {
         return;
@@ -82,8 +85,9 @@ fn calls(message: &Value) -> Vec<Part> {
         .collect()
 }
 
-/// One message may carry the results of several calls; older ones carry one, named at the top.
-fn returns(message: &Value, said: Vec<Part>) -> Vec<Part> {
+/// Returns the results in a message. It may have several; older versions have one, with the call id
+/// in the message itself.
+fn returns(message: &Value, content: Vec<Part>) -> Vec<Part> {
     let listed = message["tool_returns"].as_array().map_or(&[][..], Vec::as_slice);
     let named: Vec<&Value> =
         listed.iter().filter(|result| result["tool_call_id"].is_string()).collect();
@@ -91,60 +95,61 @@ fn returns(message: &Value, said: Vec<Part>) -> Vec<Part> {
         let failed = listed.iter().any(|result| result["status"] == "error");
         return vec![result(
             &message["tool_call_id"],
-            said.into_iter().map(unpacked).collect(),
+            content.into_iter().map(unwrapped).collect(),
             failed,
         )];
     }
-    let told = |(at, value): (usize, &Value)| {
-        let answer = texts(&value["func_response"]);
-        let answer =
-            if answer.is_empty() { said.get(at).cloned().into_iter().collect() } else { answer };
+    let outcome = |(at, value): (usize, &Value)| {
+        let mut parts = texts(&value["func_response"]);
+        if parts.is_empty() {
+            parts.extend(content.get(at).cloned());
+        }
         result(
             &value["tool_call_id"],
-            answer.into_iter().map(unpacked).collect(),
+            parts.into_iter().map(unwrapped).collect(),
             value["status"] == "error",
         )
     };
-    named.into_iter().enumerate().map(told).collect()
+    named.into_iter().enumerate().map(outcome).collect()
 }
 
 fn parts(content: &Value) -> Vec<Part> {
     let Value::Array(list) = content else { return texts(content) };
     let part = |part: &Value| match part["type"].as_str()? {
         "text" => text(&part["text"]).map(Part::text),
-        "reasoning" => Some(thinking(part["reasoning"].as_str()?, word(&part["signature"]))),
+        "reasoning" => Some(thinking(part["reasoning"].as_str()?, string(&part["signature"]))),
         "tool_call" => Some(call(&part["id"], &part["name"], &part["input"])),
         "tool_return" => {
             Some(result(&part["tool_call_id"], texts(&part["content"]), part["is_error"] == true))
         }
         "image" => {
             let source = &part["source"];
-            picture(&source["media_type"], &source["data"])
-                .or_else(|| text(&source["url"]).map(picture_at))
+            image(&source["media_type"], &source["data"])
+                .or_else(|| text(&source["url"]).map(image_at))
         }
         _ => None,
     };
     list.iter().filter_map(part).collect()
 }
 
-/// Words that were packed into JSON with a time: what the user or the tool said is its message.
-fn unpacked(part: Part) -> Part {
-    let packed = packed(&part).filter(|value| value["time"].is_string());
-    match packed.map(|value| value["message"].clone()) {
+/// Unwraps a text that Letta wrapped in JSON with a time: its content is the field `message`.
+fn unwrapped(part: Part) -> Part {
+    let wrapper = json_of(&part).filter(|value| value["time"].is_string());
+    match wrapper.map(|value| value["message"].clone()) {
         Some(Value::String(text)) => Part::text(text),
         Some(other) if !other.is_null() => Part::text(other.to_string()),
         _ => part,
     }
 }
 
-fn is_alert(part: &Part) -> bool {
-    packed(part).is_some_and(|value| {
+fn is_summary_alert(part: &Part) -> bool {
+    json_of(part).is_some_and(|value| {
         value["type"] == "system_alert"
-            && value["message"].as_str().is_some_and(|said| said.contains("summary"))
+            && value["message"].as_str().is_some_and(|text| text.contains("summary"))
     })
 }
 
-fn packed(part: &Part) -> Option<Value> {
+fn json_of(part: &Part) -> Option<Value> {
     match &part.body {
         waterline::message::Body::Text(text) if text.starts_with('{') => {
             serde_json::from_str(text).ok()

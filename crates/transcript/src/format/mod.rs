@@ -21,24 +21,23 @@ use crate::transcript::Transcript;
 
 pub(crate) use wire::NAME as MESSAGES;
 
-/// A file of lines, taken in one line after the other.
+/// A format that is read line by line.
 pub(crate) trait Lines {
     /// The name of the format.
     fn name(&self) -> &'static str;
 
-    /// Takes in one line; hands over the transcripts that it completes. An error is what is wrong
-    /// with it.
+    /// Reads one line and returns the transcripts that it completes, or why the line is invalid.
     fn line(&mut self, text: &Arc<String>) -> Result<Vec<Transcript>, String>;
 
-    /// What is complete when there are no more lines.
+    /// Returns the transcripts that are complete after the last line.
     fn finish(self: Box<Self>) -> Vec<Transcript>;
 }
 
-/// Knows a format by one of its lines.
-type Recognise = fn(&Fields<'_>) -> Option<Box<dyn Lines>>;
+/// Recognizes a format by one of its lines.
+type Recognize = fn(&Fields<'_>) -> Option<Box<dyn Lines>>;
 
-/// Formats of lines, those with the most telling lines first.
-const LINES: &[Recognise] = &[
+/// Line formats, those with the most distinctive lines first.
+const LINES: &[Recognize] = &[
     atif::lines,
     claude_code::lines,
     codex::lines,
@@ -48,10 +47,10 @@ const LINES: &[Recognise] = &[
     wire::lines,
 ];
 
-/// Reads a document, if it is of this format.
+/// Reads a document if it has this format.
 type Document = fn(&Fields<'_>, &Arc<String>) -> Option<Result<Vec<Transcript>, String>>;
 
-/// Formats of whole documents.
+/// Document formats.
 const DOCUMENTS: &[(&str, Document)] = &[
     (atif::NAME, atif::document),
     (gemini_cli::NAME, gemini_cli::document),
@@ -60,16 +59,16 @@ const DOCUMENTS: &[(&str, Document)] = &[
     (langgraph::NAME, langgraph::document),
 ];
 
-/// The format that knows this line.
+/// Returns the format that recognizes a line.
 pub(crate) fn lines(line: &str) -> Option<Box<dyn Lines>> {
     if line.starts_with('[') {
         return wire::list_lines(line);
     }
     let fields = Fields::parse(line)?;
-    LINES.iter().find_map(|recognise| recognise(&fields))
+    LINES.iter().find_map(|recognize| recognize(&fields))
 }
 
-/// Reads a document of whatever format it is.
+/// Reads a document of any format. Returns the name of the format and the transcripts.
 pub(crate) fn document(text: &Arc<String>) -> Result<(&'static str, Vec<Transcript>), String> {
     let fields = Fields::parse(text).unwrap_or_default();
     let known =
@@ -81,7 +80,7 @@ pub(crate) fn document(text: &Arc<String>) -> Result<(&'static str, Vec<Transcri
     }
 }
 
-/// A session file may have one line only; then it looks like a document.
+/// Reads a session file with only one line, which looks like a document.
 fn single_line(text: &Arc<String>) -> Option<(&'static str, Result<Vec<Transcript>, String>)> {
     let mut lines = lines(text.trim_end()).filter(|lines| lines.name() != MESSAGES)?;
     let name = lines.name();
@@ -92,14 +91,14 @@ fn single_line(text: &Arc<String>) -> Option<(&'static str, Result<Vec<Transcrip
     Some((name, found))
 }
 
-/// The format of a document; what no other format knows may be a list of messages.
+/// Returns the name of a document's format. A document of no other format may be a message list.
 pub(crate) fn document_name(text: &Arc<String>) -> &'static str {
     let fields = Fields::parse(text).unwrap_or_default();
     let known = DOCUMENTS.iter().find(|(_, document)| document(&fields, text).is_some());
     known.map_or_else(|| single_line(text).map_or(wire::NAME, |(name, _)| name), |(name, _)| name)
 }
 
-/// The names of all formats.
+/// Returns the names of all formats, separated by commas.
 pub(crate) fn names() -> String {
     let lines =
         [claude_code::NAME, codex::NAME, copilot::NAME, pi::NAME, wire::NAME, agents_sqlite::NAME];

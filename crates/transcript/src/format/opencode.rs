@@ -1,5 +1,5 @@
-//! `opencode export`: a document of messages with their parts; a tool part is call and result in
-//! one.
+//! The output of `opencode export`: a document of messages with their parts. A tool part is both
+//! call and result.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use serde_json::Value;
 use waterline::json::Fields;
 use waterline::message::{Message, Part, Role, Wire};
 
-use super::parts::{call, count, picture_at, result, text, thinking, time, word};
+use super::parts::{call, count, image_at, result, string, text, thinking, time};
 use crate::transcript::{Compaction, Entry, Standing, Transcript, Usage};
 
 pub(super) const NAME: &str = "opencode";
 
-/// A document of session facts and messages, each with facts and parts of its own.
+/// Reads a document with session info and messages.
 pub(super) fn document(
     fields: &Fields<'_>,
     text: &Arc<String>,
 ) -> Option<Result<Vec<Transcript>, String>> {
     let info = fields.get("info").and_then(Fields::parse)?;
-    let is_one = info.get("id").is_some() && fields.get("messages").is_some();
-    is_one.then(|| {
+    let is_export = info.get("id").is_some() && fields.get("messages").is_some();
+    is_export.then(|| {
         let export: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
         Ok(vec![transcript(&export)])
     })
@@ -27,8 +27,8 @@ pub(super) fn document(
 
 fn transcript(export: &Value) -> Transcript {
     let info = &export["info"];
-    let mut found = Transcript::new(word(&info["id"]).unwrap_or_default(), Wire::OPENAI_CHAT);
-    found.parent = word(&info["parentID"]);
+    let mut found = Transcript::new(string(&info["id"]).unwrap_or_default(), Wire::OPENAI_CHAT);
+    found.parent = string(&info["parentID"]);
     if found.parent.is_some() {
         found.role = Standing::SubAgent;
     }
@@ -38,7 +38,7 @@ fn transcript(export: &Value) -> Transcript {
         if info["role"] == "user" {
             user(&mut found, info, parts);
         } else {
-            found.model = found.model.take().or_else(|| word(&info["modelID"]));
+            found.model = found.model.take().or_else(|| string(&info["modelID"]));
             assistant(&mut found, info, parts);
         }
     }
@@ -49,24 +49,24 @@ fn user(found: &mut Transcript, info: &Value, parts: &[Value]) {
     if parts.iter().any(|part| part["type"] == "compaction") {
         found.compactions.push(Compaction { at: found.entries.len(), ..Compaction::default() });
     }
-    let said: Vec<Part> =
-        parts.iter().filter(|part| part["ignored"] != true).filter_map(words).collect();
-    if !said.is_empty() {
-        push(found, info, Message::new(Role::User, said));
+    let content: Vec<Part> =
+        parts.iter().filter(|part| part["ignored"] != true).filter_map(content_part).collect();
+    if !content.is_empty() {
+        push(found, info, Message::new(Role::User, content));
     }
 }
 
-/// One answer may take several steps; each is a model call of its own, followed by the results of
-/// its tools.
+/// Adds an answer, which may have several steps. Each step is a separate model call, followed by
+/// the results of its tools.
 fn assistant(found: &mut Transcript, info: &Value, parts: &[Value]) {
     let is_start = |part: &Value| part["type"] == "step-start";
     for step in parts.chunk_by(|_, next| !is_start(next)) {
-        let said: Vec<Part> =
-            step.iter().filter_map(|part| words(part).or_else(|| request(part))).collect();
-        if said.is_empty() {
+        let content: Vec<Part> =
+            step.iter().filter_map(|part| content_part(part).or_else(|| request(part))).collect();
+        if content.is_empty() {
             continue;
         }
-        push(found, info, Message::new(Role::Assistant, said));
+        push(found, info, Message::new(Role::Assistant, content));
         if let Some(entry) = found.entries.last_mut() {
             let own = step
                 .iter()
@@ -88,13 +88,11 @@ fn push(found: &mut Transcript, info: &Value, message: Message) {
     found.entries.push(entry);
 }
 
-fn words(part: &Value) -> Option<Part> {
+fn content_part(part: &Value) -> Option<Part> {
     match part["type"].as_str()? {
         "text" => text(&part["text"]).map(Part::text),
         "reasoning" => text(&part["text"]).map(|text| thinking(text, None)),
-        "file" if part["mime"].as_str()?.starts_with("image/") => {
-            text(&part["url"]).map(picture_at)
-        }
+        "file" if part["mime"].as_str()?.starts_with("image/") => text(&part["url"]).map(image_at),
         _ => None,
     }
 }
@@ -103,22 +101,23 @@ fn request(part: &Value) -> Option<Part> {
     (part["type"] == "tool").then(|| call(&part["callID"], &part["tool"], &part["state"]["input"]))
 }
 
-/// The result of a tool; one that still runs has none.
+/// Returns the result of a tool, unless it is still running.
 fn outcome(part: &Value) -> Option<Part> {
     let state = &part["state"];
-    let (said, failed) = match (part["type"].as_str()?, state["status"].as_str()?) {
+    let (output, failed) = match (part["type"].as_str()?, state["status"].as_str()?) {
         ("tool", "completed") => (&state["output"], false),
         ("tool", "error") => (&state["error"], true),
         _ => return None,
     };
-    let mut parts: Vec<Part> = text(said).map(Part::text).into_iter().collect();
+    let mut parts: Vec<Part> = text(output).map(Part::text).into_iter().collect();
     let attached = state["attachments"].as_array().map_or(&[][..], Vec::as_slice);
-    parts.extend(attached.iter().filter_map(|file| text(&file["url"]).map(picture_at)));
+    parts.extend(attached.iter().filter_map(|file| text(&file["url"]).map(image_at)));
     Some(result(&part["callID"], parts, failed))
 }
 
 fn usage(tokens: &Value) -> Option<Usage> {
-    let (cached, written) = (count(&tokens["cache"]["read"]), count(&tokens["cache"]["write"]));
+    let cached = count(&tokens["cache"]["read"]);
+    let written = count(&tokens["cache"]["write"]);
     let prompt = count(&tokens["input"]) + cached + written;
     let output = count(&tokens["output"]) + count(&tokens["reasoning"]);
     (prompt > 0).then_some(Usage { prompt, cached, written, output })

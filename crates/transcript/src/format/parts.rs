@@ -1,48 +1,47 @@
-//! Pieces that several formats share: parts of messages from JSON values, and times.
+//! Helpers that several formats share: message parts, counts and times from JSON values.
 
 use serde_json::Value;
 use waterline::message::{Body, Image, Part, Thinking, ToolCall, ToolResult};
 
-/// A text of a field; nothing where it is none or empty.
+/// Returns a string value that is not empty.
 pub(super) fn text(value: &Value) -> Option<&str> {
     value.as_str().filter(|text| !text.is_empty())
 }
 
-/// A text of a field as its own.
-pub(super) fn word(value: &Value) -> Option<String> {
+/// Like [`text`], but owned.
+pub(super) fn string(value: &Value) -> Option<String> {
     text(value).map(str::to_owned)
 }
 
-/// A call; arguments that are a text are taken as they are.
+/// Creates a tool call. Arguments that are a string are kept as they are.
 pub(super) fn call(id: &Value, name: &Value, arguments: &Value) -> Part {
     let arguments = match arguments {
         Value::Null => "{}".to_owned(),
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    Body::Call(ToolCall { id: word(id), name: word(name), arguments }).into()
+    let or_empty = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    Body::Call(ToolCall { id: or_empty(id), name: or_empty(name), arguments }).into()
 }
 
-/// The answer to a call.
+/// Creates the result of a call.
 pub(super) fn result(call_id: &Value, parts: Vec<Part>, is_error: bool) -> Part {
     let call_id = call_id.as_str().unwrap_or_default().to_owned();
     Body::Result(ToolResult { call_id, name: None, parts, is_error }).into()
 }
 
-/// Reasoning.
+/// Creates a thinking part.
 pub(super) fn thinking(text: &str, signature: Option<String>) -> Part {
     Body::Thinking(Thinking { text: text.to_owned(), signature }).into()
 }
 
-/// A picture by value.
-pub(super) fn picture(media: &Value, data: &Value) -> Option<Part> {
-    let (media, data) = (word(media)?, word(data)?);
-    Some(Body::Image(Image::Inline { media, data }).into())
+/// Creates an inline image.
+pub(super) fn image(media: &Value, data: &Value) -> Option<Part> {
+    Some(Body::Image(Image::Inline { media: string(media)?, data: string(data)? }).into())
 }
 
-/// A picture by its address, which may carry it.
-pub(super) fn picture_at(url: &str) -> Part {
+/// Creates an image from its URL, which may be a `data:` URL.
+pub(super) fn image_at(url: &str) -> Part {
     let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     let image = match inline {
         Some((media, data)) => Image::Inline { media: media.to_owned(), data: data.to_owned() },
@@ -51,7 +50,7 @@ pub(super) fn picture_at(url: &str) -> Part {
     Body::Image(image).into()
 }
 
-/// Text parts of a field that is a text, a list of texts, or a list of `{"text"}`.
+/// Returns the text parts of a string, a list of strings, or a list of `{"text"}` objects.
 pub(super) fn texts(value: &Value) -> Vec<Part> {
     match value {
         Value::String(text) if text.is_empty() => Vec::new(),
@@ -62,12 +61,12 @@ pub(super) fn texts(value: &Value) -> Vec<Part> {
     }
 }
 
-/// A count of tokens.
+/// Returns a token count, or 0.
 pub(super) fn count(value: &Value) -> usize {
     value.as_u64().and_then(|count| usize::try_from(count).ok()).unwrap_or(0)
 }
 
-/// Seconds since 1970 of an ISO time, or of a number of milliseconds.
+/// Returns an ISO time or a number of milliseconds as seconds since 1970.
 pub(super) fn time(value: &Value) -> Option<i64> {
     match value {
         Value::String(text) => text.parse::<jiff::Timestamp>().ok().map(jiff::Timestamp::as_second),

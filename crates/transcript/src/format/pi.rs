@@ -1,5 +1,5 @@
-//! pi's session files: a header, then entries; from version 3 on a tree by `parentId`, before that
-//! a list.
+//! pi session files: a header, then entries. Since version 3 they are a tree linked by `parentId`,
+//! before that a list.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use waterline::json::Fields;
 use waterline::message::{Message, Part, Role, Wire};
 
 use super::Lines;
-use super::parts::{call, count, picture, result, text, texts, thinking, time, word};
+use super::parts::{call, count, image, result, string, text, texts, thinking, time};
 use crate::transcript::{Compaction, Entry, Standing, Transcript, Usage};
 
 pub(super) const NAME: &str = "pi";
@@ -29,7 +29,7 @@ struct Node {
     compaction: Option<Compaction>,
 }
 
-/// The header comes first.
+/// Recognizes the header, which is the first line.
 pub(super) fn lines(fields: &Fields<'_>) -> Option<Box<dyn Lines>> {
     let is_header = fields.get("type") == Some("\"session\"") && fields.get("cwd").is_some();
     is_header.then(|| Box::new(Session::default()) as Box<dyn Lines>)
@@ -42,19 +42,19 @@ impl Lines for Session {
 
     fn line(&mut self, line: &Arc<String>) -> Result<Vec<Transcript>, String> {
         let event: Value =
-            serde_json::from_str(line).map_err(|error| format!("not JSON: {error}"))?;
+            serde_json::from_str(line).map_err(|error| format!("invalid JSON: {error}"))?;
         let mut node = Node {
-            id: word(&event["id"]),
-            parent: word(&event["parentId"]),
+            id: string(&event["id"]),
+            parent: string(&event["parentId"]),
             entry: None,
             compaction: None,
         };
         match event["type"].as_str().unwrap_or_default() {
             "session" => {
-                self.id = word(&event["id"]).unwrap_or_default();
-                self.model = word(&event["modelId"]);
+                self.id = string(&event["id"]).unwrap_or_default();
+                self.model = string(&event["modelId"]);
                 self.parent =
-                    word(&event["parentSession"]).or_else(|| word(&event["branchedFrom"]));
+                    string(&event["parentSession"]).or_else(|| string(&event["branchedFrom"]));
                 return Ok(Vec::new());
             }
             "message" => node.entry = entry(&event),
@@ -70,7 +70,7 @@ impl Lines for Session {
                 node.compaction = (event["type"] == "compaction")
                     .then(|| Compaction { before, ..Compaction::default() });
             }
-            "model_change" if self.model.is_none() => self.model = word(&event["modelId"]),
+            "model_change" if self.model.is_none() => self.model = string(&event["modelId"]),
             _ => {}
         }
         self.nodes.push(node);
@@ -79,67 +79,67 @@ impl Lines for Session {
 
     fn finish(self: Box<Self>) -> Vec<Transcript> {
         let is_tree = self.nodes.iter().any(|node| node.id.is_some());
-        let everything: Vec<usize> = (0..self.nodes.len()).collect();
         if !is_tree {
-            return self.transcript(self.id.clone(), &everything).into_iter().collect();
+            let all: Vec<usize> = (0..self.nodes.len()).collect();
+            return self.transcript(self.id.clone(), &all).into_iter().collect();
         }
-        self.ways()
+        self.branches()
     }
 }
 
 impl Session {
-    /// The way to the last entry, and the ways that were left.
-    fn ways(&self) -> Vec<Transcript> {
-        let places: FxHashMap<&str, usize> = self
+    /// Returns the main path, which leads to the last entry, and the abandoned branches.
+    fn branches(&self) -> Vec<Transcript> {
+        let indexes: FxHashMap<&str, usize> = self
             .nodes
             .iter()
             .enumerate()
             .filter_map(|(at, node)| Some((node.id.as_deref()?, at)))
             .collect();
-        let mut kept: FxHashSet<usize> = FxHashSet::default();
+        let mut seen: FxHashSet<usize> = FxHashSet::default();
         let mut found: Vec<Transcript> = Vec::new();
         for leaf in (0..self.nodes.len())
             .rev()
-            .filter(|&at| self.nodes.get(at).is_some_and(|n| n.entry.is_some()))
+            .filter(|&at| self.nodes.get(at).is_some_and(|node| node.entry.is_some()))
         {
-            if kept.contains(&leaf) {
+            if seen.contains(&leaf) {
                 continue;
             }
-            let mut way = Vec::new();
-            let mut met = FxHashSet::default();
+            let mut path = Vec::new();
+            let mut visited = FxHashSet::default();
             let mut at = Some(leaf);
-            while let Some(here) = at.filter(|here| met.insert(*here)) {
-                way.push(here);
+            while let Some(here) = at.filter(|here| visited.insert(*here)) {
+                path.push(here);
                 at = self
                     .nodes
                     .get(here)
-                    .and_then(|node| places.get(node.parent.as_deref()?))
+                    .and_then(|node| indexes.get(node.parent.as_deref()?))
                     .copied();
             }
-            way.reverse();
-            kept.extend(way.iter().copied());
+            path.reverse();
+            seen.extend(path.iter().copied());
             let is_main = found.is_empty();
             let id = if is_main {
                 self.id.clone()
             } else {
                 format!("{}/branch-{}", self.id, found.len())
             };
-            found.extend(self.transcript(id, &way).map(|mut way| {
+            found.extend(self.transcript(id, &path).map(|mut transcript| {
                 if !is_main {
-                    way.role = Standing::Branch;
-                    way.parent = Some(self.id.clone());
+                    transcript.role = Standing::Branch;
+                    transcript.parent = Some(self.id.clone());
                 }
-                way
+                transcript
             }));
         }
         found
     }
 
-    fn transcript(&self, id: String, way: &[usize]) -> Option<Transcript> {
+    fn transcript(&self, id: String, path: &[usize]) -> Option<Transcript> {
         let mut found = Transcript::new(id, Wire::OPENAI_CHAT);
         found.model.clone_from(&self.model);
         found.parent.clone_from(&self.parent);
-        for node in way.iter().filter_map(|&at| self.nodes.get(at)) {
+        for node in path.iter().filter_map(|&at| self.nodes.get(at)) {
             let at = found.entries.len();
             found
                 .compactions
@@ -153,14 +153,14 @@ impl Session {
 fn entry(event: &Value) -> Option<Entry> {
     let message = &event["message"];
     let content = parts(&message["content"]);
-    let said = match message["role"].as_str()? {
+    let read = match message["role"].as_str()? {
         "user" => Message::new(Role::User, content),
         "assistant" => Message::new(Role::Assistant, content),
         "toolResult" => {
             let is_error = message["isError"] == true;
             Message::new(Role::Tool, vec![result(&message["toolCallId"], content, is_error)])
         }
-        // A command that the user ran beside the agent, with what it printed.
+        // A command that the user ran in the session, with its output.
         "bashExecution" => {
             let command = text(&message["command"]).unwrap_or_default();
             let output = text(&message["output"]).unwrap_or_default();
@@ -168,7 +168,7 @@ fn entry(event: &Value) -> Option<Entry> {
         }
         _ => return None,
     };
-    let mut entry = Entry::of(said, 0);
+    let mut entry = Entry::of(read, 0);
     entry.time = time(&event["timestamp"]).or_else(|| time(&message["timestamp"]));
     entry.usage = usage(&message["usage"]);
     Some(entry)
@@ -179,17 +179,18 @@ fn parts(content: &Value) -> Vec<Part> {
     let part = |block: &Value| match block["type"].as_str()? {
         "text" => text(&block["text"]).map(Part::text),
         "thinking" => {
-            Some(thinking(block["thinking"].as_str()?, word(&block["thinkingSignature"])))
+            Some(thinking(block["thinking"].as_str()?, string(&block["thinkingSignature"])))
         }
         "toolCall" => Some(call(&block["id"], &block["name"], &block["arguments"])),
-        "image" => picture(&block["mimeType"], &block["data"]),
+        "image" => image(&block["mimeType"], &block["data"]),
         _ => None,
     };
     blocks.iter().filter_map(part).collect()
 }
 
 fn usage(value: &Value) -> Option<Usage> {
-    let (cached, written) = (count(&value["cacheRead"]), count(&value["cacheWrite"]));
+    let cached = count(&value["cacheRead"]);
+    let written = count(&value["cacheWrite"]);
     let prompt = count(&value["input"]) + cached + written;
     (prompt > 0).then(|| Usage { prompt, cached, written, output: count(&value["output"]) })
 }

@@ -1,6 +1,5 @@
-//! Lists of messages and request bodies as the four wires write them, with what research data notes
-//! beside messages: `x.usage` (`in`, `out`, `cached`, `written`), `x.kind`, `x.time`, and
-//! `compactions`.
+//! Message lists and request bodies of the four wires, with the metadata that research data sets
+//! add: `x.usage` (`in`, `out`, `cached`, `written`), `x.kind`, `x.time`, and `compactions`.
 
 use std::sync::Arc;
 
@@ -13,18 +12,18 @@ use crate::transcript::{Compaction, Entry, Transcript, Usage};
 
 pub(crate) const NAME: &str = "messages";
 
-/// One conversation a line.
+/// Lines with one conversation each.
 struct Bodies {
     count: usize,
 }
 
-/// Lines that hold a list of messages under a name that one of the wires uses.
+/// Recognizes objects with a message list under a name that one of the wires uses.
 pub(super) fn lines(fields: &Fields<'_>) -> Option<Box<dyn Lines>> {
     let is_body = ["messages", "input", "contents"].iter().any(|name| fields.get(name).is_some());
     is_body.then(|| Box::new(Bodies { count: 0 }) as Box<dyn Lines>)
 }
 
-/// Lines that are lists themselves.
+/// Recognizes lines that are message lists.
 pub(super) fn list_lines(line: &str) -> Option<Box<dyn Lines>> {
     let is_list = wire::parse(&Arc::new(line.to_owned()), None).is_ok();
     is_list.then(|| Box::new(Bodies { count: 0 }) as Box<dyn Lines>)
@@ -46,15 +45,15 @@ impl Lines for Bodies {
     }
 }
 
-/// A document that is one conversation.
+/// Reads a document that is one conversation.
 pub(super) fn document(text: &Arc<String>) -> Result<(&'static str, Vec<Transcript>), String> {
     let conversation = wire::parse(text, None).map_err(|error| error.to_string())?;
     Ok((NAME, vec![transcript(conversation, text, 0)]))
 }
 
-/// What research data notes beside a message.
+/// The `x` field of a message.
 #[derive(Default, Deserialize)]
-struct Beside {
+struct Metadata {
     usage: Option<Tokens>,
     kind: Option<String>,
     time: Option<i64>,
@@ -72,7 +71,7 @@ struct Tokens {
 }
 
 #[derive(Deserialize)]
-struct Noted {
+struct RecordedCompaction {
     at: usize,
     pre_tokens: Option<usize>,
     trigger: Option<String>,
@@ -84,30 +83,30 @@ fn transcript(conversation: Conversation, text: &str, count: usize) -> Transcrip
     found.model = conversation.model;
     found.tools = conversation.tools;
     for (at, message) in conversation.messages.into_iter().enumerate() {
-        let beside = message.extra.iter().find(|(name, _)| name == "x");
-        let beside: Beside =
-            beside.and_then(|(_, json)| serde_json::from_str(json).ok()).unwrap_or_default();
+        let x = message.extra.iter().find(|(name, _)| name == "x");
+        let metadata: Metadata =
+            x.and_then(|(_, json)| serde_json::from_str(json).ok()).unwrap_or_default();
         let mut entry = Entry::of(message, at.saturating_sub(conversation.outside));
-        entry.time = beside.time;
-        entry.usage = beside.usage.map(|Tokens { prompt, out, cached, written }| Usage {
+        entry.time = metadata.time;
+        entry.usage = metadata.usage.map(|Tokens { prompt, out, cached, written }| Usage {
             prompt,
             cached,
             written,
             output: out,
         });
-        entry.is_summary = beside.kind.as_deref() == Some("compact_summary");
+        entry.is_summary = metadata.kind.as_deref() == Some("compact_summary");
         found.entries.push(entry);
     }
-    let noted = Fields::parse(text).and_then(|fields| fields.get("compactions").map(str::to_owned));
-    let noted: Vec<Noted> =
-        noted.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default();
-    found.compactions = noted
+    let json = Fields::parse(text).and_then(|fields| fields.get("compactions").map(str::to_owned));
+    let recorded: Vec<RecordedCompaction> =
+        json.and_then(|json| serde_json::from_str(&json).ok()).unwrap_or_default();
+    found.compactions = recorded
         .into_iter()
-        .map(|noted| Compaction {
-            at: noted.at,
-            before: noted.pre_tokens,
+        .map(|recorded| Compaction {
+            at: recorded.at,
+            before: recorded.pre_tokens,
             after: None,
-            trigger: noted.trigger,
+            trigger: recorded.trigger,
         })
         .collect();
     found

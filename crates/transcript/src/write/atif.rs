@@ -1,5 +1,5 @@
-//! ATIF 1.8: one step a message, the results of a step's calls inside it. The format forbids
-//! unknown fields: what it has no place for goes into `extra`.
+//! Writes ATIF 1.8: one step per message, with the results of its calls inside the step. The format
+//! forbids unknown fields; other data goes into `extra`.
 
 use serde_json::{Map, Value, json};
 use waterline::message::{Body, Image, Message, Part, Role, ToolResult};
@@ -8,18 +8,18 @@ use waterline_provider::wire::Tool;
 
 use crate::transcript::{Entry, Transcript, Usage};
 
-/// The document of a transcript.
+/// Returns the document of a transcript.
 pub(super) fn write(transcript: &Transcript) -> Value {
     let mut steps: Vec<Value> = Vec::new();
     for entry in &transcript.entries {
-        // Results stand in the step that called, whatever message brought them; words beside them
-        // are a step of their own.
+        // Results belong to the step that made the call, whichever message carried them. Other
+        // content of that message is a separate step.
         add_results(&mut steps, entry);
         if entry.message.parts.iter().any(|part| !matches!(part.body, Body::Result(_))) {
             steps.push(step(entry));
         }
     }
-    // The format wants one step at least.
+    // The format requires at least one step.
     if steps.is_empty() {
         steps.push(json!({"source": "system", "message": ""}));
     }
@@ -31,8 +31,8 @@ pub(super) fn write(transcript: &Transcript) -> Value {
     set(&mut agent, "model_name", transcript.model.as_ref().map(|model| json!(model)));
     set(&mut agent, "tool_definitions", (!tools.is_empty()).then_some(Value::Array(tools)));
     let mut document = json!({
-        "schema_version": "ATIF-v1.8", "session_id": transcript.id, "trajectory_id": transcript.id, "agent": agent,
-        "steps": steps,
+        "schema_version": "ATIF-v1.8", "session_id": transcript.id,
+        "trajectory_id": transcript.id, "agent": agent, "steps": steps,
     });
     let parent = transcript
         .parent
@@ -64,9 +64,9 @@ fn step(entry: &Entry) -> Value {
     if entry.is_summary {
         let content = message.text();
         let observation = json!({"results": [{"content": content}]});
-        let cut = json!({"context_management": {"type": "compaction", "boundary": "replace"}});
+        let extra = json!({"context_management": {"type": "compaction", "boundary": "replace"}});
         return timed(
-            json!({"source": "system", "message": "", "observation": observation, "extra": cut}),
+            json!({"source": "system", "message": "", "observation": observation, "extra": extra}),
             entry,
         );
     }
@@ -97,17 +97,17 @@ fn timed(mut step: Value, entry: &Entry) -> Value {
     step
 }
 
-/// Results stand in the step that made the calls; one without such a step stands alone.
+/// Adds results to the step that made their calls. A result without such a step becomes a step.
 fn add_results(steps: &mut Vec<Value>, entry: &Entry) {
     for result in entry.message.results() {
-        let makes = |step: &&mut Value| {
+        let made_call = |step: &&mut Value| {
             let calls = step["tool_calls"].as_array().map_or(&[][..], Vec::as_slice);
             calls.iter().any(|call| call["tool_call_id"] == json!(result.call_id))
         };
-        match steps.iter_mut().rev().find(makes) {
+        match steps.iter_mut().rev().find(made_call) {
             Some(step) => {
                 if let Some(Value::Array(list)) =
-                    step.get_mut("observation").and_then(|seen| seen.get_mut("results"))
+                    step.get_mut("observation").and_then(|value| value.get_mut("results"))
                 {
                     list.push(self::result(result, true));
                 } else {
@@ -141,15 +141,15 @@ fn result(result: &ToolResult, answers: bool) -> Value {
 
 fn calls(message: &Message) -> impl Iterator<Item = Value> {
     message.calls().map(|call| {
-        // Only an object is allowed; anything else is kept as the text it is.
+        // Only an object is allowed; anything else is kept as text.
         let parsed = serde_json::from_str(&call.arguments).ok().filter(Value::is_object);
         let arguments = parsed.unwrap_or_else(|| json!({"_raw": call.arguments}));
         json!({"tool_call_id": call.id, "function_name": call.name, "arguments": arguments})
     })
 }
 
-/// Words as a text; with pictures as a list of parts. The format has no place for a picture by
-/// value: a note stands for it.
+/// Returns text as a string, and text with images as a list of parts. The format has no inline
+/// images, so a note replaces them.
 fn content(parts: &[Part]) -> Value {
     let shown: Vec<Value> = parts.iter().filter_map(part).collect();
     if shown.iter().all(|part| part["type"] == "text") {
@@ -172,7 +172,7 @@ fn part(part: &Part) -> Option<Value> {
             Some(json!({"type": "image", "source": {"media_type": media, "path": url}}))
         }
         Body::Image(Image::Inline { media, data }) => {
-            let text = format!("[picture, {media}, {} bytes as base64]", data.len());
+            let text = format!("[image, {media}, {} base64 bytes]", data.len());
             Some(json!({"type": "text", "text": text}))
         }
         _ => None,

@@ -1,5 +1,5 @@
-//! OpenAI chat messages, with what the transcript knows beside them under `x`: usage, times, which
-//! messages are summaries.
+//! Writes OpenAI chat messages, with their metadata under `x`: usage, time, and whether the message
+//! is a summary.
 
 use serde_json::{Value, json};
 use waterline::json;
@@ -9,62 +9,65 @@ use waterline_provider::wire;
 use super::head;
 use crate::transcript::{Entry, Transcript};
 
-/// The line of a transcript.
+/// Writes a transcript as one line.
 pub(super) fn write(transcript: &Transcript) -> String {
     let mut messages: Vec<String> = Vec::new();
-    let mut places: Vec<usize> = Vec::new();
+    let mut positions: Vec<usize> = Vec::new();
     for entry in &transcript.entries {
-        places.push(messages.len());
+        positions.push(messages.len());
         if !entry.message.parts.is_empty() {
             messages.extend(texts(entry));
         }
     }
-    let cuts: Vec<Value> = transcript
+    let compactions: Vec<Value> = transcript
         .compactions
         .iter()
-        .map(|cut| {
-            let at = places.get(cut.at).copied().unwrap_or(messages.len());
-            json!({"at": at, "pre_tokens": cut.before, "trigger": cut.trigger})
+        .map(|compaction| {
+            let at = positions.get(compaction.at).copied().unwrap_or(messages.len());
+            json!({
+                "at": at, "pre_tokens": compaction.before, "trigger": compaction.trigger,
+            })
         })
         .collect();
-    let cuts = (!cuts.is_empty()).then(|| ("compactions", Value::Array(cuts).to_string()));
+    let compactions =
+        (!compactions.is_empty()).then(|| ("compactions", Value::Array(compactions).to_string()));
     let tools = wire::tools(Wire::OPENAI_CHAT, &transcript.tools).map(|tools| ("tools", tools));
     let list = [("messages", json::array(messages))];
-    json::one_line(&json::object(head(transcript).chain(cuts).chain(list).chain(tools)))
+    json::one_line(&json::object(head(transcript).chain(compactions).chain(list).chain(tools)))
         .into_owned()
 }
 
-/// One entry may be several messages on this wire: a result each.
+/// Renders an entry, which may be several messages on this wire: one per result.
 fn texts(entry: &Entry) -> Vec<String> {
     let rendered = wire::render(Wire::OPENAI_CHAT, &[&entry.message]);
     let mut texts: Vec<String> = rendered.texts().into_iter().map(str::to_owned).collect();
-    if let Some(beside) = beside(entry)
+    if let Some(metadata) = metadata(entry)
         && let Some(last) = texts.last_mut()
         && let Some(open) = last.trim_end().strip_suffix('}')
     {
-        *last = format!("{open},\"x\":{beside}}}");
+        *last = format!("{open},\"x\":{metadata}}}");
     }
     texts
 }
 
-/// What is known beside a message, unless it stands there already.
-fn beside(entry: &Entry) -> Option<Value> {
+/// Returns the metadata of a message, unless the message already has an `x` field.
+fn metadata(entry: &Entry) -> Option<Value> {
     if entry.message.extra.iter().any(|(name, _)| name == "x") {
         return None;
     }
-    let mut beside = serde_json::Map::new();
+    let mut metadata = serde_json::Map::new();
     if let Some(usage) = entry.usage.filter(|_| entry.message.role == Role::Assistant) {
-        let (cached, written) = (usage.cached, usage.written);
-        beside.insert(
-            "usage".into(),
-            json!({"in": usage.prompt, "out": usage.output, "cached": cached, "written": written}),
-        );
+        let usage = json!({
+            "in": usage.prompt, "out": usage.output, "cached": usage.cached,
+            "written": usage.written,
+        });
+        metadata.insert("usage".into(), usage);
     }
     if entry.is_summary {
-        beside.insert("kind".into(), json!("compact_summary"));
+        metadata.insert("kind".into(), json!("compact_summary"));
     }
     if let Some(time) = entry.time {
-        beside.insert("time".into(), json!(time));
+        metadata.insert("time".into(), json!(time));
     }
-    (!beside.is_empty()).then_some(Value::Object(beside))
+    (!metadata.is_empty()).then_some(Value::Object(metadata))
 }

@@ -1,38 +1,38 @@
-//! A conversation as Markdown for people to read, without what only programs need.
+//! Writes a conversation as Markdown for people to read, without data that only programs need.
 
 use std::io::{Result, Write};
 
 use waterline::message::{Body, Message, Part, Role};
 
-/// How many lines are written of a tool result, or of a file that was attached to a message.
-const LINES: usize = 40;
+/// Maximum number of lines written of a tool result or an attached file.
+const MAX_LINES: usize = 40;
 
-/// What is written above a conversation, and the words of its language.
+/// The heading of a conversation, and the labels to use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heading<'a> {
     /// The title.
     pub title: &'a str,
-    /// Facts below it: id, model, number of messages.
+    /// Facts below the title: id, model, number of messages.
     pub facts: Vec<&'a str>,
-    /// The words of its language.
+    /// The labels in the language of the document.
     pub words: Words,
 }
 
-/// The words that a document has of its own, in one language.
+/// The labels of a document, in one language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Words {
-    /// Above what the user said.
+    /// The heading above the user's messages.
     pub user: &'static str,
-    /// Above what the model said.
+    /// The heading above the model's messages.
     pub assistant: &'static str,
-    /// For an image.
+    /// The label of an image.
     pub image: &'static str,
-    /// Before and after a number of lines that are left out.
+    /// The text before and after the number of omitted lines.
     pub more_lines: (&'static str, &'static str),
 }
 
 impl Words {
-    /// English.
+    /// The English labels.
     pub const ENGLISH: Self = Self {
         user: "User",
         assistant: "Assistant",
@@ -41,7 +41,8 @@ impl Words {
     };
 }
 
-/// Writes a conversation. Control characters are replaced: the text may be shown on a terminal.
+/// Writes a conversation. Control characters are replaced, because the text may be shown on a
+/// terminal.
 ///
 /// # Errors
 /// When `out` cannot be written.
@@ -55,7 +56,7 @@ pub fn markdown(
     let words = &heading.words;
     let mut speaker = None;
     for message in messages {
-        // The system prompt is the program's, and not part of the conversation.
+        // The system prompt is not part of the conversation.
         let Some(name) = name(message.role, words) else { continue };
         if speaker.replace(name) != Some(name) {
             writeln!(out, "## {name}\n")?;
@@ -65,7 +66,7 @@ pub fn markdown(
     Ok(())
 }
 
-/// Who speaks. A tool result belongs to the turn of the model that called the tool.
+/// Returns the heading for a role. A tool result belongs to the model that called the tool.
 fn name(role: Role, words: &Words) -> Option<&'static str> {
     match role {
         Role::System => None,
@@ -79,7 +80,7 @@ fn write_message(out: &mut dyn Write, message: &Message, words: &Words) -> Resul
     for part in &message.parts {
         match &part.body {
             Body::Text(text) if text.trim().is_empty() => {}
-            // After the words of a person come attached files and notes.
+            // A user's further texts are attached files and notes.
             Body::Text(text) if message.role == Role::User && texts > 0 => {
                 fenced(out, text, words)?
             }
@@ -98,7 +99,7 @@ fn write_message(out: &mut dyn Write, message: &Message, words: &Words) -> Resul
                     writeln!(out, "*({})*\n", words.image)?;
                 }
             }
-            // Thinking is not part of what the model said.
+            // Thinking is not part of the answer.
             Body::Thinking(_) | Body::Opaque(_) => {}
         }
     }
@@ -109,16 +110,16 @@ fn is_image(part: &Part) -> bool {
     matches!(part.body, Body::Image(_))
 }
 
-/// Writes a text between fences that it does not contain; of a long one the beginning.
+/// Writes a text between fences that it does not contain, truncated if it is long.
 fn fenced(out: &mut dyn Write, text: &str, words: &Words) -> Result<()> {
     let text = clean(text);
     let longest = text.split(|c: char| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     writeln!(out, "{fence}text")?;
-    for line in text.trim_end().lines().take(LINES) {
+    for line in text.trim_end().lines().take(MAX_LINES) {
         writeln!(out, "{line}")?;
     }
-    let more = text.trim_end().lines().count().saturating_sub(LINES);
+    let more = text.trim_end().lines().count().saturating_sub(MAX_LINES);
     if more > 0 {
         let (before, after) = words.more_lines;
         writeln!(out, "{before}{more}{after}")?;
@@ -127,19 +128,22 @@ fn fenced(out: &mut dyn Write, text: &str, words: &Words) -> Result<()> {
     Ok(())
 }
 
-/// A text without characters that would control a terminal or reverse the order of others.
+/// Replaces characters that would control a terminal or change the text direction.
 fn clean(text: &str) -> String {
     let text = text.replace("\r\n", "\n");
-    text.chars().map(|c| if matches!(c, '\n' | '\t') { c } else { shown(c) }).collect()
+    text.chars().map(|c| if matches!(c, '\n' | '\t') { c } else { printable(c) }).collect()
 }
 
-/// The same on one line.
+/// Like [`clean`], but also replaces line breaks and tabs.
 fn one_line(text: &str) -> String {
-    text.chars().map(shown).collect()
+    text.chars().map(printable).collect()
 }
 
-fn shown(c: char) -> char {
-    let is_direction = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+fn printable(c: char) -> char {
+    let is_direction = matches!(
+        c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
     if c.is_control() || is_direction { '\u{FFFD}' } else { c }
 }
 
@@ -148,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_between_fences_cannot_end_them() {
+    fn fenced_text_cannot_end_the_fence() {
         let mut out = Vec::new();
         fenced(&mut out, "a\n```\nb\u{1b}[2J\n", &Words::ENGLISH).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "````text\na\n```\nb\u{FFFD}[2J\n````\n\n");

@@ -1,4 +1,4 @@
-//! Transcripts in the formats that can be written: one JSON object each, or Markdown for people.
+//! Writes transcripts: as one JSON object each, or as Markdown for people.
 
 mod atif;
 mod chat;
@@ -18,19 +18,19 @@ pub use markdown::{Heading, Words, markdown};
 /// A format that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// OpenAI chat messages, one conversation a line.
+    /// OpenAI chat messages, one conversation per line.
     OpenaiChat,
-    /// Anthropic messages, one conversation a line.
+    /// Anthropic messages, one conversation per line.
     Anthropic,
     /// The agent trajectory interchange format.
     Atif,
 }
 
 impl Format {
-    /// Every format, in the order they are listed.
+    /// All formats, in the order they are listed.
     pub const ALL: [Self; 3] = [Self::OpenaiChat, Self::Anthropic, Self::Atif];
 
-    /// The name used on the command line.
+    /// Returns the name that [`FromStr`] parses.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -54,14 +54,14 @@ impl FromStr for Format {
         let known = Self::ALL.into_iter().find(|format| format.name() == name);
         known.ok_or_else(|| {
             format!(
-                "no format that can be written is called {name:?}; there are {}",
+                "unsupported output format {name:?}; expected one of {}",
                 Self::ALL.map(Self::name).join(", ")
             )
         })
     }
 }
 
-/// A transcript as one line of JSON.
+/// Writes a transcript as one line of JSON.
 #[must_use]
 pub fn line(transcript: &Transcript, format: Format) -> String {
     match format {
@@ -79,7 +79,7 @@ fn anthropic(transcript: &Transcript) -> String {
         .into_owned()
 }
 
-/// The fields in front of the messages.
+/// Returns the fields before the messages.
 fn head(transcript: &Transcript) -> impl Iterator<Item = (&'static str, String)> {
     let id = [("id", json::quote(&transcript.id))];
     let parent = transcript.parent.as_ref().map(|parent| ("parent", json::quote(parent)));

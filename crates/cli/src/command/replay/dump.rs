@@ -1,5 +1,5 @@
-//! Every context of a replay as JSON lines, written while it runs: a session may have more contexts
-//! than memory holds.
+//! Writes every context of a replay as JSON lines while it runs: the contexts of a session may not
+//! fit into memory.
 
 use std::io::Write;
 use std::sync::Mutex;
@@ -10,9 +10,10 @@ use waterline_provider::wire;
 use waterline_replay::run::Context as Sent;
 
 use crate::files::Output;
+use crate::text;
 
-/// The file that contexts are written to, by several threads; sessions may be mixed, each line says
-/// whose it is.
+/// The file that several threads write contexts to. Lines of several sessions may be mixed; each
+/// has the id of its session.
 pub struct Dump(Mutex<(Output, Option<std::io::Error>)>);
 
 impl Dump {
@@ -20,7 +21,7 @@ impl Dump {
         Self(Mutex::new((file, None)))
     }
 
-    /// Writes one context. The first failure is kept for the end.
+    /// Writes one context. The first error is reported by [`Dump::finish`].
     pub fn write(&self, sent: &Sent<'_>) {
         let line = line(sent);
         if let Ok(mut state) = self.0.lock()
@@ -31,12 +32,10 @@ impl Dump {
     }
 
     pub fn finish(self) -> Result<()> {
-        let (file, failed) = self
-            .0
-            .into_inner()
-            .map_err(|_| anyhow!("a thread died while it wrote the contexts"))?;
+        let (file, failed) =
+            self.0.into_inner().map_err(|_| anyhow!(text!("replay-dump-thread")))?;
         match failed {
-            Some(error) => Err(error).context("cannot write the contexts"),
+            Some(error) => Err(error).with_context(|| text!("replay-dump-failed")),
             None => file.finish(),
         }
     }
@@ -44,7 +43,12 @@ impl Dump {
 
 fn line(sent: &Sent<'_>) -> String {
     let rendered = wire::render(sent.wire, sent.messages);
-    let head = serde_json::json!({"id": sent.id, "call": sent.call, "policy": sent.policy, "window": sent.window});
+    let head = serde_json::json!({
+        "id": sent.id,
+        "call": sent.call,
+        "policy": sent.policy,
+        "window": sent.window,
+    });
     let mut line = head.to_string();
     line.pop();
     if let Some(system) = &rendered.system {

@@ -1,4 +1,4 @@
-//! `waterline replay`: recorded conversations through policies, side by side.
+//! `waterline replay`: runs recorded conversations through policies and compares them.
 
 mod dump;
 mod train;
@@ -23,13 +23,15 @@ use waterline_replay::run::{Context as Sent, ReplayConfig};
 use waterline_transcript::Standing;
 
 use crate::db::Stored;
+use crate::error::describe;
 use crate::files::Output;
 use crate::input::{output, raw_output};
 use crate::sessions::{self, Origin};
 use crate::settings;
 use crate::show::{plain, replay as show};
+use crate::text;
 
-/// See what policies cost and forget, on recorded conversations
+/// Compare what policies cost and forget, on recorded conversations
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Arguments {
@@ -41,67 +43,70 @@ pub struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// Learn the weights of the ledger from recorded conversations
     Train(train::Arguments),
-    /// See how well tokens are counted, against what providers reported
     Usage(usage::Arguments),
 }
 
 #[derive(Debug, clap::Args)]
 struct Run {
     #[command(flatten)]
-    what: What,
-    /// Presets or TOML files, separated by commas (default: all presets)
+    input: Input,
+    /// Presets or TOML files, comma-separated (default: all presets)
     #[arg(long, value_delimiter = ',', value_name = "NAME|FILE,…")]
     policy: Vec<String>,
-    /// Set a key of every policy: `--set fold.low=50%` (see `waterline policy keys`)
+    /// Set a key of every policy, such as fold.low=50% (see `waterline policy keys`)
     #[arg(long = "set", value_parser = settings::setting, value_name = "KEY=VALUE")]
     set: Vec<(String, String)>,
-    /// Rank the ledger's values with these weights (default: those that come with the program)
+    /// Weights to rank the ledger's values with (default: built in)
     #[arg(long, value_name = "FILE")]
     weights: Option<PathBuf>,
-    /// Price list: cached, cached-1h, cheap-reads, free-writes, uncached, or the name of a model
+    /// Price list: cached, cached-1h, cheap-reads, free-writes, uncached, or a model's name
     #[arg(long, default_value = "cached", value_name = "NAME")]
     prices: String,
-    /// List each value that would have been forgotten, with where it came from and what needed it
+    /// List each forgotten value with its source and the call that needed it
     #[arg(long)]
     lost: bool,
-    /// Only the session of this id, or of which the id begins with this
+    /// Replay only this session (id or prefix)
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// One JSON object with a row for each policy, window and file
+    /// Print one JSON object with a row for each policy, window and file
     #[arg(long)]
     json: bool,
-    /// Write one page with the curves
+    /// Write an HTML page with charts
     #[arg(long, value_name = "OUT")]
     html: Option<PathBuf>,
-    /// Write every context as JSON lines
+    /// Write every context to this file as JSON lines
     #[arg(long, value_name = "OUT")]
     dump: Option<PathBuf>,
 }
 
-/// What is replayed, and how it is counted.
+/// What to replay, and how to count its tokens.
 #[derive(Debug, clap::Args)]
-pub struct What {
-    /// Session files of any known format, or folders of them; with --db, ids of stored sessions
-    /// (default: all)
+pub struct Input {
+    /// Session files in any supported format, or directories of them; with --db, ids of stored
+    /// sessions (default: all)
     files: Vec<PathBuf>,
     #[command(flatten)]
     database: Stored,
-    /// Tokens a context may take beside system prompt and tools: 8k,32k
-    #[arg(long, value_delimiter = ',', value_parser = settings::size, default_value = "8k,32k", value_name = "N,…")]
+    /// Tokens a context may use in addition to system prompt and tools
+    #[arg(
+        long,
+        value_delimiter = ',',
+        value_parser = settings::size,
+        default_value = "8k,32k",
+        value_name = "N,…"
+    )]
     window: Vec<usize>,
-    /// Take this model to be called (default: the one the session names)
+    /// Model to replay for (default: the one in the session)
     #[arg(long)]
     model: Option<String>,
-    /// Count tokens in this way (default: as the model does); chars/4 is the unit of published
-    /// figures
+    /// Counting method (default: the model's); published figures use chars/4
     #[arg(long, value_name = "METHOD")]
     tokens: Option<Method>,
 }
 
-impl What {
-    /// The windows, each once.
+impl Input {
+    /// Returns the windows without duplicates.
     fn windows(&self) -> Vec<usize> {
         let mut windows: Vec<usize> = Vec::new();
         for &window in &self.window {
@@ -122,43 +127,45 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 fn replay(arguments: &Run) -> Result<ExitCode> {
-    let setup = ReplayConfig {
+    let input = &arguments.input;
+    let config = ReplayConfig {
         policies: policies(arguments)?,
-        windows: arguments.what.windows(),
+        windows: input.windows(),
         prices: prices(&arguments.prices)?,
-        model: arguments.what.model.clone(),
-        method: arguments.what.tokens,
+        model: input.model.clone(),
+        method: input.tokens,
         trace: arguments.lost || arguments.html.is_some(),
         learn: false,
     };
-    if let Some(warning) =
-        arguments.what.model.as_deref().and_then(|name| settings::model(Some(name)).1)
-    {
+    let name = input.model.as_deref();
+    if let Some(warning) = name.and_then(|name| settings::model(Some(name)).1) {
         anstream::eprintln!("waterline: {}", plain(&warning.to_string()));
     }
-    let origins = sessions::origins(&arguments.what.files, &arguments.what.database)?;
-    let mut report = Report::new(&setup, origins.iter().map(Origin::name).collect());
+    let origins = sessions::origins(&input.files, &input.database)?;
+    let mut report = Report::new(&config, origins.iter().map(Origin::name).collect());
     let files: Vec<PathBuf> = origins.iter().filter_map(Origin::file).cloned().collect();
     let create =
         |path: &Option<PathBuf>| path.as_ref().map(|path| Output::create(path, &files)).transpose();
-    let (page, dump) = (create(&arguments.html)?, create(&arguments.dump)?.map(Dump::new));
+    let page = create(&arguments.html)?;
+    let dump = create(&arguments.dump)?.map(Dump::new);
     let watch = |sent: &Sent<'_>| {
         if let Some(dump) = &dump {
             dump.write(sent);
         }
     };
-    each(&setup, &origins, arguments.session.as_deref(), &watch, |done| report.add(done))?;
+    each(&config, &origins, arguments.session.as_deref(), &watch, |done| report.add(done))?;
     if let Some(dump) = dump {
         dump.finish()?;
     }
     if report.conversations() == 0 {
-        bail!(
-            "no session with a model call in it{}",
-            arguments.session.as_ref().map_or("", |_| " has that id")
-        );
+        match &arguments.session {
+            Some(id) => bail!(text!("replay-no-such-session", id = id.as_str())),
+            None => bail!(text!("replay-no-session")),
+        }
     }
     if let Some(mut file) = page {
-        file.write_all(page::write(&report).as_bytes()).context("cannot write the page")?;
+        let written = file.write_all(page::write(&report).as_bytes());
+        written.with_context(|| text!("replay-page-failed"))?;
         file.finish()?;
     }
     let mut out = if arguments.json { raw_output() } else { output() };
@@ -196,24 +203,25 @@ fn policies(arguments: &Run) -> Result<Vec<Policy>> {
 }
 
 fn weights(path: &PathBuf) -> Result<Weights> {
-    let text =
-        std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    Weights::read(&text).map_err(|error| anyhow!("{}: {error}", path.display()))
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path)
+        .with_context(|| text!("cannot-read", path = name.as_str()))?;
+    Weights::read(&text).map_err(|error| {
+        let cause = error.to_string();
+        anyhow!(text!("error-with-cause", error = name, cause = cause))
+    })
 }
 
 fn prices(name: &str) -> Result<Prices> {
     Prices::named(name).ok_or_else(|| {
         let names: Vec<&str> = Prices::shipped().iter().map(|list| list.name.as_str()).collect();
-        anyhow!(
-            "no price list is called {name:?}; there are {}, and every model of the model table",
-            names.join(", ")
-        )
+        anyhow!(text!("replay-no-prices", name = name, known = names.join(", ")))
     })
 }
 
-/// Replays every session of these files on all cores, with a bar where somebody watches.
+/// Replays every session of these files on all cores, with a progress bar on a terminal.
 fn each(
-    setup: &ReplayConfig,
+    config: &ReplayConfig,
     origins: &[Origin],
     session: Option<&str>,
     watch: &Watch<'_>,
@@ -225,10 +233,10 @@ fn each(
         let mut refused = Vec::new();
         for (dataset, origin) in origins.iter().enumerate() {
             let read = origin.read(|transcript| {
-                // A branch repeats what it shares with the session it left.
-                let is_asked_for =
-                    session.is_some() || origin.file().is_none() && origins.len() == 1;
-                let counts = transcript.role != Standing::Branch || is_asked_for;
+                // A branch repeats the messages that it shares with its session, so it counts only
+                // if it is named.
+                let is_named = session.is_some() || origin.file().is_none() && origins.len() == 1;
+                let counts = transcript.role != Standing::Branch || is_named;
                 if counts && session.is_none_or(|id| transcript.id.starts_with(id)) {
                     emit(Job { dataset, transcript });
                 }
@@ -237,22 +245,22 @@ fn each(
             bar.inc(1);
             match read {
                 Ok(notices) => bar.suspend(|| sessions::show_notices(&origin.name(), &notices)),
-                // In a folder there may be files of other kinds.
-                Err(error) if origins.len() > 1 => refused.push(format!("{error:#}")),
+                // A directory may contain other files.
+                Err(error) if origins.len() > 1 => refused.push(describe(&error)),
                 Err(error) => return Err(error),
             }
         }
         bar.suspend(|| sessions::show_refused(&refused));
         if refused.len() == origins.len() {
-            Err(anyhow!("no file could be read as sessions"))
+            Err(anyhow!(text!("sessions-none-readable")))
         } else {
             Ok(())
         }
     };
     let mut count = 0_usize;
-    let outcome = replay_all(setup, threads, watch, read, |done| {
+    let outcome = replay_all(config, threads, watch, read, |done| {
         count += 1;
-        bar.set_message(format!("{count} sessions replayed"));
+        bar.set_message(text!("replay-progress", count = count));
         collect(done);
     });
     bar.finish_and_clear();
@@ -261,12 +269,10 @@ fn each(
 
 fn progress(count: usize) -> ProgressBar {
     let bar = ProgressBar::new(u64::try_from(count).unwrap_or(u64::MAX));
-    if let Ok(style) =
-        ProgressStyle::with_template("{spinner} {pos} of {len} read · {msg} · {elapsed}")
-    {
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {pos}/{len} · {msg} · {elapsed}") {
         bar.set_style(style);
     }
-    bar.set_message("reading");
+    bar.set_message(text!("reading"));
     bar.enable_steady_tick(std::time::Duration::from_millis(120));
     bar
 }

@@ -1,4 +1,4 @@
-//! `waterline replay usage`: how well tokens are counted, against what providers reported.
+//! `waterline replay usage`: compares counted tokens with the usage that providers reported.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -12,19 +12,21 @@ use waterline_replay::usage::{Accuracy, compare};
 use waterline_transcript::Standing;
 
 use crate::db::Stored;
+use crate::error::describe;
 use crate::input::output;
 use crate::sessions;
-use crate::show::{number, plain};
+use crate::show::{align_right, number, pad};
+use crate::text;
 
-/// See how well tokens are counted, against what providers reported in recorded conversations
+/// Compare counted tokens with the usage that providers reported
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Session files of any known format, or folders of them; with --db, ids of stored sessions
-    /// (default: all)
+    /// Session files in any supported format, or directories of them; with --db, ids of stored
+    /// sessions (default: all)
     files: Vec<PathBuf>,
     #[command(flatten)]
     database: Stored,
-    /// Count tokens in this way (default: as the model does)
+    /// Counting method (default: the model's)
     #[arg(long, value_name = "METHOD")]
     tokens: Option<Method>,
 }
@@ -33,7 +35,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut families: BTreeMap<String, Accuracy> = BTreeMap::new();
     for origin in sessions::origins(&arguments.files, &arguments.database)? {
         let read = origin.read(|transcript| {
-            // A branch repeats what it shares with the session it left.
+            // A branch repeats the messages that it shares with its session.
             if transcript.role != Standing::Branch {
                 compare(transcript, arguments.tokens, &mut families);
             }
@@ -41,19 +43,23 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         });
         match read {
             Ok(notices) => sessions::show_notices(&origin.name(), &notices),
-            Err(error) => {
-                anstream::eprintln!("waterline: {}; skipped", plain(&format!("{error:#}")));
-            }
+            Err(error) => sessions::show_refused(&[describe(&error)]),
         }
     }
     families.retain(|_, accuracy| accuracy.prompts > 0);
     if families.is_empty() {
-        bail!("no session in these files tells what its calls cost");
+        bail!(text!("usage-none"));
     }
     let mut out = output();
     writeln!(
         out,
-        "model               prompts   counted / real   prompt off by   calibrated   from the last call"
+        "{}{}{}{}{}{}",
+        pad(&text!("usage-model"), 20),
+        align_right(&text!("usage-prompts"), 7),
+        align_right(&text!("usage-ratio"), 17),
+        align_right(&text!("usage-off"), 16),
+        align_right(&text!("usage-calibrated"), 13),
+        align_right(&text!("usage-from-last"), 21)
     )?;
     for (family, accuracy) in &families {
         let share = |off: f64| off / accuracy.real * 100.0;

@@ -7,14 +7,16 @@ use anyhow::{Result, bail};
 use waterline_log::Backup;
 
 use crate::db::Database;
+use crate::text;
 
-/// Copy everything into a file, while the log is used: a database file, or of PostgreSQL JSON lines
-/// for `import`
+/// Copy the whole log to a file while it is in use
+///
+/// A SQLite log becomes a database file, a PostgreSQL log JSON lines for `import`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The file to write
+    /// File to write
     file: PathBuf,
-    /// Write over a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
 }
@@ -22,13 +24,14 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let log = database.open_existing()?;
     let file = &arguments.file;
+    let path = file.display().to_string();
     if file.exists() && !arguments.force {
-        bail!("{} is there already; `--force` writes over it", file.display());
+        bail!(text!("file-exists", path = path));
     }
-    let kind = match log.backup(file)? {
-        Backup::Database => "a database that can be opened with --db",
-        Backup::Lines => "JSON lines that `waterline sessions import` takes",
+    let done = match log.backup(file)? {
+        Backup::Database => text!("backup-database", path = path),
+        Backup::Lines => text!("backup-lines", path = path),
     };
-    anstream::eprintln!("{}: {kind}", file.display());
+    anstream::eprintln!("{done}");
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! `waterline sessions clean`: what nobody has used for long.
+//! `waterline sessions clean`.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -8,25 +8,24 @@ use waterline_agent::expiry::{self, SESSION_DAYS, before};
 use waterline_config::{Config, DEFAULT_WORKSPACE_DAYS, workspaces};
 use waterline_log::Whom;
 
-use super::erase::carry_out;
+use super::erase::erase;
 use crate::db::Database;
 use crate::environment::environment;
 
-/// Delete sessions that nobody has used for long, and old workspaces. Without `--yes` it only says
-/// what would go
+/// Delete idle sessions and old workspaces; without --yes, only list them
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Sessions not used for so many days (default: agent.session_days of the config, else 30)
+    /// Delete sessions idle for this many days (default: agent.session_days in the config, else 30)
     #[arg(long, value_name = "DAYS")]
     idle: Option<u32>,
-    /// Workspaces of sessions not used for so many days (default: agent.workspace_days of the
+    /// Delete workspaces of sessions idle for this many days (default: agent.workspace_days in the
     /// config, else 7)
     #[arg(long, value_name = "DAYS")]
     workspaces: Option<u32>,
-    /// Do it
+    /// Delete, instead of only listing
     #[arg(long)]
     yes: bool,
-    /// One JSON object: what went, or would go
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -40,10 +39,10 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
         .map(u64::from)
         .or(agent.workspace_days)
         .unwrap_or(DEFAULT_WORKSPACE_DAYS);
-    let place = workspaces(&config).unwrap_or_default();
+    let parent = workspaces(&config).unwrap_or_default();
     let log = database.open_existing()?;
     let whom = Whom::IdleSince(before(&log, idle));
     let erased = log.would_erase(&whom)?.sessions;
-    let folders = expiry::old(&log, None, before(&log, unused), &erased, place)?;
-    carry_out(&log, &whom, &folders, arguments.yes, arguments.json)
+    let workspaces = expiry::old(&log, None, before(&log, unused), &erased, parent)?;
+    erase(&log, &whom, &workspaces, arguments.yes, arguments.json)
 }

@@ -5,56 +5,56 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Value, json};
 use waterline_log::{Entry, Log, Session};
 use waterline_provider::wire::parse_stored;
 
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::{count, count_of, cut, one_line, plain, room};
+use crate::show::{cut, one_line, plain, room, width};
+use crate::text;
 
 const LEFT: Style = AnsiColor::Red.on_default();
 const RIGHT: Style = AnsiColor::Green.on_default();
 
-/// Compare two sessions: what they share, and where they part
+/// Compare two sessions
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// One session's id, or the beginning of it
+    /// First session (id or unique prefix)
     left: String,
-    /// The other's
+    /// Second session (id or unique prefix)
     right: String,
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
 pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let log = database.open_existing()?;
-    let (left, right) = (log.find(&arguments.left)?, log.find(&arguments.right)?);
+    let left = log.find(&arguments.left)?;
+    let right = log.find(&arguments.right)?;
     let shared = log.compare(&left.id, &right.id)?.shared;
     let rest = |session: &Session| log.entries_in(session.tip, shared..session.tip.position());
-    let (ours, theirs) = (rest(&left)?, rest(&right)?);
+    let left_rest = rest(&left)?;
+    let right_rest = rest(&right)?;
     if arguments.json {
-        let side = |session: &Session, entries: &[Entry]| {
-            let entries: Vec<_> = entries.iter().map(|entry| json!({"position": entry.position, "id": entry.id.to_string(), "role": entry.role.name(), "raw": String::from_utf8_lossy(&entry.bytes)})).collect();
-            json!({"session": session.id, "messages": session.tip.position(), "entries": entries})
-        };
+        let line = json!({
+            "shared": shared,
+            "left": side(&left, &left_rest),
+            "right": side(&right, &right_rest),
+        });
         let mut out = raw_output();
-        writeln!(
-            out,
-            "{}",
-            json!({"shared": shared, "left": side(&left, &ours), "right": side(&right, &theirs)})
-        )?;
+        writeln!(out, "{line}")?;
         out.flush()?;
         return Ok(ExitCode::SUCCESS);
     }
     let mut out = output();
     head(&mut out, &log, shared, &left)?;
     for (mark, style, session, entries) in
-        [('-', LEFT, &left, &ours), ('+', RIGHT, &right, &theirs)]
+        [('-', LEFT, &left, &left_rest), ('+', RIGHT, &right, &right_rest)]
     {
-        let own = count(entries.len(), "message");
-        writeln!(out, "{style}{mark} {}: {own} of its own{style:#}", plain(&session.id))?;
+        let own = text!("diff-own", id = plain(&session.id), count = entries.len());
+        writeln!(out, "{style}{mark} {own}{style:#}")?;
         for entry in entries {
             let text = one_line(&entry.message(parse_stored));
             writeln!(
@@ -70,22 +70,29 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Returns one side for programs.
+fn side(session: &Session, entries: &[Entry]) -> Value {
+    let entry = |entry: &Entry| {
+        json!({
+            "position": entry.position,
+            "id": entry.id.to_string(),
+            "role": entry.role.name(),
+            "raw": String::from_utf8_lossy(&entry.bytes),
+        })
+    };
+    let entries: Vec<Value> = entries.iter().map(entry).collect();
+    json!({"session": session.id, "messages": session.tip.position(), "entries": entries})
+}
+
 fn head(out: &mut impl Write, log: &Log, shared: u64, left: &Session) -> Result<()> {
-    match shared {
-        0 => writeln!(out, "they share nothing")?,
-        shared => {
-            let last = log.entries_in(left.tip, shared - 1..shared)?;
-            let text = last
-                .first()
-                .map(|entry| one_line(&entry.message(parse_stored)))
-                .unwrap_or_default();
-            writeln!(
-                out,
-                "they share {}, up to: {}",
-                count_of(shared, "message"),
-                cut(&text, room(42))
-            )?;
-        }
+    if shared == 0 {
+        writeln!(out, "{}", text!("diff-nothing-shared"))?;
+        return Ok(());
     }
+    let last = log.entries_in(left.tip, shared - 1..shared)?;
+    let last = last.first().map(|entry| one_line(&entry.message(parse_stored)));
+    let start = text!("diff-shared", count = shared);
+    let last = cut(&last.unwrap_or_default(), room(width(&start)));
+    writeln!(out, "{start}{last}")?;
     Ok(())
 }

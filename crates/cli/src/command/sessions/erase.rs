@@ -13,18 +13,21 @@ use waterline_log::{Erased, Log, Whom};
 use crate::db::Database;
 use crate::environment::environment;
 use crate::input::{output, raw_output};
-use crate::show::{count, count_of, plain};
+use crate::show::plain;
+use crate::text;
 
-/// Delete a session with its sub-agents and workspaces, or everything of a user, for good. Without
-/// `--yes` it only says what would go. Whoever imports the same file again has the session again
+/// Delete a session, or everything of a user; without --yes, only list it
+///
+/// A session is deleted with its sub-agents and workspaces. Importing the same file again restores
+/// the session.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
     whom: Target,
-    /// Do it
+    /// Delete, instead of only listing
     #[arg(long)]
     yes: bool,
-    /// One JSON object: what went, or would go
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -32,9 +35,9 @@ pub struct Arguments {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct Target {
-    /// The session's id, or the beginning of it
+    /// Session to delete (id or unique prefix)
     id: Option<String>,
-    /// Everything of this user
+    /// Delete everything of this user
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
 }
@@ -45,42 +48,43 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
         (Some(id), _) => Whom::Session(log.find(id)?.id),
         (None, user) => Whom::User(user.clone().unwrap_or_default()),
     };
-    // Without a home there is no such place; a folder that names its session is known all the same.
-    let place = workspaces(&Config::load(Arc::clone(environment()))?).unwrap_or_default();
-    let folders = expiry::of(&log, &log.would_erase(&whom)?.sessions, place)?;
-    carry_out(&log, &whom, &folders, arguments.yes, arguments.json)
+    // Without a home directory there is no default parent; a workspace that names its session is
+    // found anyway.
+    let parent = workspaces(&Config::load(Arc::clone(environment()))?).unwrap_or_default();
+    let workspaces = expiry::of(&log, &log.would_erase(&whom)?.sessions, parent)?;
+    erase(&log, &whom, &workspaces, arguments.yes, arguments.json)
 }
 
-/// Deletes, or with no yes only looks, and says what went or would go.
-pub fn carry_out(
+/// Deletes, or without `yes` only lists, and reports it.
+pub fn erase(
     log: &Log,
     whom: &Whom,
-    folders: &Workspaces,
+    workspaces: &Workspaces,
     yes: bool,
     json: bool,
 ) -> Result<ExitCode> {
     let erased = if yes { log.erase(whom)? } else { log.would_erase(whom)? };
-    let kept = if yes { folders.remove() } else { folders.kept.clone() };
+    let kept = if yes { workspaces.remove() } else { workspaces.kept.clone() };
     if json {
         let mut out = raw_output();
-        writeln!(out, "{}", as_json(&erased, yes, &folders.expired, &kept))?;
+        writeln!(out, "{}", as_json(&erased, yes, &workspaces.expired, &kept))?;
         out.flush()?;
     } else {
         let mut out = output();
-        write_workspaces(&mut out, folders, &kept, yes)?;
+        write_workspaces(&mut out, workspaces, &kept, yes)?;
         write_report(&mut out, &erased, yes)?;
         out.flush()?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// What went, or would go, for programs.
-fn as_json(erased: &Erased, done: bool, folders: &[Workspace], kept: &[String]) -> Value {
+/// Returns what was or would be deleted, for programs.
+fn as_json(erased: &Erased, done: bool, workspaces: &[Workspace], kept: &[String]) -> Value {
     json!({
         "done": done,
         "sessions": erased.sessions,
         "is_clean": !done || erased.is_clean,
-        "workspaces": folders.iter().map(|folder| &folder.path).collect::<Vec<_>>(),
+        "workspaces": workspaces.iter().map(|workspace| &workspace.path).collect::<Vec<_>>(),
         "kept": kept,
         "messages": erased.messages,
         "bytes": erased.bytes,
@@ -90,57 +94,68 @@ fn as_json(erased: &Erased, done: bool, folders: &[Workspace], kept: &[String]) 
     })
 }
 
-/// Which workspaces went, or would go.
+/// Writes which workspaces were or would be removed.
 fn write_workspaces(
     out: &mut impl Write,
-    folders: &Workspaces,
+    workspaces: &Workspaces,
     kept: &[String],
     done: bool,
 ) -> Result<()> {
-    for folder in &folders.expired {
-        writeln!(
-            out,
-            "{} {}",
-            if done { "workspace" } else { "would remove workspace" },
-            plain(&folder.path)
-        )?;
+    for workspace in &workspaces.expired {
+        let path = plain(&workspace.path);
+        let line = if done {
+            text!("erase-workspace", path = path)
+        } else {
+            text!("erase-would-workspace", path = path)
+        };
+        writeln!(out, "{line}")?;
     }
     for reason in kept {
-        writeln!(out, "{} {}", if done { "kept" } else { "would keep" }, plain(reason))?;
+        let reason = plain(reason);
+        let line = if done {
+            text!("erase-kept", reason = reason)
+        } else {
+            text!("erase-would-keep", reason = reason)
+        };
+        writeln!(out, "{line}")?;
     }
     Ok(())
 }
 
-/// What went, or would go, for people.
+/// Writes what was or would be deleted, for people.
 fn write_report(out: &mut impl Write, erased: &Erased, done: bool) -> Result<()> {
     for id in &erased.sessions {
-        writeln!(out, "{} {}", if done { "erased" } else { "would erase" }, plain(id))?;
+        let id = plain(id);
+        let line =
+            if done { text!("erase-session", id = id) } else { text!("erase-would", id = id) };
+        writeln!(out, "{line}")?;
     }
-    let (sessions, messages) =
-        (count(erased.sessions.len(), "session"), count_of(erased.messages, "message"));
-    writeln!(out, "{sessions}, {messages} of their own ({})", count_of(erased.bytes, "byte"))?;
+    let total = text!(
+        "erase-total",
+        sessions = erased.sessions.len(),
+        messages = erased.messages,
+        bytes = erased.bytes
+    );
+    writeln!(out, "{total}")?;
     if erased.shared > 0 {
-        writeln!(
-            out,
-            "{} stay, because other sessions have them too",
-            count_of(erased.shared, "message")
-        )?;
+        writeln!(out, "{}", text!("erase-shared", count = erased.shared))?;
     }
     let mut rows: Vec<String> =
-        erased.rows.iter().map(|(table, rows)| count_of(*rows, table)).collect();
-    rows.extend((erased.steps > 0).then(|| count_of(erased.steps, "call that was sent")));
+        erased.rows.iter().map(|(table, rows)| rows_of(table, *rows)).collect();
+    rows.extend((erased.steps > 0).then(|| text!("erase-calls", count = erased.steps)));
     if !rows.is_empty() {
-        writeln!(out, "with them: {}", rows.join(", "))?;
+        writeln!(out, "{}", text!("erase-with", rows = rows.join(", ")))?;
     }
     if done && !erased.is_clean {
-        writeln!(
-            out,
-            "somebody is reading the log, or the disk is full: what was deleted may still lie in its files"
-        )?;
-        writeln!(out, "`waterline sessions clean --yes` cleans them")?;
+        writeln!(out, "{}", text!("erase-not-clean"))?;
     }
     if !done && !erased.sessions.is_empty() {
-        writeln!(out, "nothing was deleted; `--yes` does it, and it cannot be undone")?;
+        writeln!(out, "{}", text!("erase-nothing-done"))?;
     }
     Ok(())
+}
+
+/// Formats a number of rows of a kind.
+fn rows_of(kind: &str, count: u64) -> String {
+    text!("erase-rows", kind = kind, count = count)
 }

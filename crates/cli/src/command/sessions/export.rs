@@ -10,22 +10,24 @@ use waterline_log::{Exported, Log, LogError};
 use crate::db::{Database, chosen};
 use crate::files::Output;
 use crate::input::raw_output;
-use crate::show::{count_of, markdown, plain};
+use crate::show::{markdown, plain};
+use crate::text;
 
-/// Write sessions as JSON lines, complete: importing them gives the same ids. Of a damaged session,
-/// what comes before the damage is written, and the exit status is 1
+/// Write sessions as JSON lines
+///
+/// The export is complete: importing it gives the same ids. A damaged session is written up to the
+/// damage, and the exit status is 1.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Ids, or the beginnings of them (default: everything)
+    /// Sessions to export (ids or unique prefixes; default: all)
     ids: Vec<String>,
-    /// The file to write (default: standard output)
+    /// File to write (default: standard output)
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Write over a file that is there
+    /// Overwrite an existing file
     #[arg(long)]
     force: bool,
-    /// Write Markdown for people to read, not JSON lines: what was said and done, without what only
-    /// programs need
+    /// Write readable Markdown instead of JSON lines
     #[arg(long)]
     markdown: bool,
 }
@@ -40,15 +42,18 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     }
     let exported = match &arguments.output {
         Some(path) if path.is_file() && !arguments.force => {
-            bail!("{} is there already; `--force` writes over it", path.display())
+            bail!(text!("file-exists", path = path.display().to_string()))
         }
         Some(path) => {
             let mut file = Output::private(path)?;
             let exported = write(&log, &ids, arguments.markdown, &mut file)?;
             file.finish()?;
-            let (sessions, messages) =
-                (count_of(exported.sessions, "session"), count_of(exported.messages, "message"));
-            anstream::eprintln!("{sessions}, {messages} written");
+            let sessions = exported.sessions;
+            let messages = exported.messages;
+            anstream::eprintln!(
+                "{}",
+                text!("export-done", sessions = sessions, messages = messages)
+            );
             exported
         }
         None => {
@@ -59,7 +64,7 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
         }
     };
     for text in &exported.damaged {
-        anstream::eprintln!("waterline: damaged, left out: {}", plain(text));
+        anstream::eprintln!("waterline: {}", text!("export-damaged", what = plain(text)));
     }
     Ok(if exported.damaged.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -69,13 +74,13 @@ fn write(log: &Log, ids: &[String], markdown: bool, out: &mut dyn Write) -> Resu
         return readable(log, ids, out);
     }
     log.export(ids, out).map_err(|error| match error {
-        // A reader who has seen enough is told by the kind of the error itself.
+        // A closed pipe is recognized by the kind of the io error.
         LogError::Output(error) => std::io::Error::new(error.kind(), error).into(),
         other => other.into(),
     })
 }
 
-/// The sessions one after the other, for people to read.
+/// Writes the sessions one after the other as Markdown.
 fn readable(log: &Log, ids: &[String], out: &mut dyn Write) -> Result<Exported> {
     let mut exported = Exported::default();
     for session in chosen(log, ids)? {

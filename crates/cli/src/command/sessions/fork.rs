@@ -8,18 +8,18 @@ use anyhow::Result;
 use crate::db::Database;
 use crate::input::raw_output;
 
-/// Go on from a message of a session in a new one
+/// Fork a session: copy it, or its first messages, to a new one
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The session's id, or the beginning of it
+    /// Session to fork (id or unique prefix)
     id: String,
-    /// Go on after its first N messages (default: all)
+    /// Copy only the first N messages (default: all)
     #[arg(long, value_name = "N")]
     at: Option<u64>,
-    /// The new session's id (default: a new one)
+    /// Id of the new session (default: generated)
     #[arg(long = "as", value_name = "ID")]
     name: Option<String>,
-    /// One JSON object: the new session
+    /// Print the new session as one JSON object
     #[arg(long)]
     json: bool,
 }

@@ -7,15 +7,15 @@ use anyhow::Result;
 use super::rewind::report;
 use crate::db::Database;
 
-/// Go on to what a rewind left
+/// Undo a rewind
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The session's id, or the beginning of it
+    /// Session (id or unique prefix)
     id: String,
-    /// By N messages (default: as far as it was)
+    /// Go forward by N messages (default: as far as possible)
     #[arg(long, value_name = "N")]
     by: Option<u64>,
-    /// One JSON object: the session as it is now
+    /// Print the session as one JSON object
     #[arg(long)]
     json: bool,
 }

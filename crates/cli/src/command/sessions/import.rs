@@ -13,35 +13,38 @@ use waterline_provider::wire::parse_stored;
 use waterline_transcript::{Source, archive};
 
 use crate::db::Database;
+use crate::error::describe;
 use crate::input::{output, raw_output};
 use crate::sessions;
-use crate::show::{count, plain};
+use crate::show::plain;
+use crate::text;
 
-/// Take in session files of any known format, and what `export` wrote; what is there already is not
-/// stored again
+/// Import session files in any supported format, and exports
+///
+/// Messages that are already stored are not stored again.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Session files, exports, or folders of them; `-` for standard input
+    /// Session files, exports, or directories of them; `-` for standard input
     #[arg(required = true)]
     files: Vec<PathBuf>,
-    /// Whose the new sessions are
+    /// User the imported sessions belong to
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
-    /// One JSON object: what was added
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
 
-/// What was added.
+/// Counts of what was imported.
 #[derive(Default)]
-struct Tally {
+struct Counters {
     files: usize,
     sessions: usize,
     continued: usize,
     messages: usize,
-    /// Sessions that went another way here.
+    /// Sessions that continued differently in the log.
     forked: Vec<String>,
-    /// Files that are no sessions.
+    /// Errors about files that are not sessions.
     refused: Vec<String>,
 }
 
@@ -49,33 +52,32 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let files = sessions::files(&arguments.files)?;
     let log = database.open()?;
     let bar = progress(&files);
-    let mut tally = Tally::default();
-    let mut named_refused = false;
+    let mut counters = Counters::default();
+    let mut is_named_refused = false;
     for file in &files {
         let size = std::fs::metadata(file).map_or(0, |metadata| metadata.len());
         let before = bar.position();
-        match import(&log, file, arguments.user.as_deref(), &bar, &mut tally) {
-            Ok(()) => tally.files += 1,
-            // In a folder there may be files of other kinds; a file that was named should have been
-            // one.
+        match import(&log, file, arguments.user.as_deref(), &bar, &mut counters) {
+            Ok(()) => counters.files += 1,
+            // A directory may contain other files; a named file must be a session.
             Err(error) if files.len() > 1 && is_refusal(&error) => {
-                tally.refused.push(format!("{error:#}"));
-                named_refused |= arguments.files.contains(file);
+                counters.refused.push(describe(&error));
+                is_named_refused |= arguments.files.contains(file);
             }
             Err(error) => return Err(error),
         }
         bar.set_position(before + size);
     }
     bar.finish_and_clear();
-    sessions::show_refused(&tally.refused);
-    if tally.files == 0 {
-        return Err(anyhow!("no file could be read as sessions"));
+    sessions::show_refused(&counters.refused);
+    if counters.files == 0 {
+        return Err(anyhow!(text!("sessions-none-readable")));
     }
-    report(arguments, &tally)?;
-    Ok(if named_refused { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    report(arguments, &counters)?;
+    Ok(if is_named_refused { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// Whether a file is no session; a log that cannot be written is another matter.
+/// Whether a file is not a session. Any other error, such as from the log, ends the import.
 fn is_refusal(error: &anyhow::Error) -> bool {
     error.downcast_ref::<waterline_transcript::TranscriptError>().is_some()
 }
@@ -85,27 +87,25 @@ fn import(
     file: &Path,
     user: Option<&str>,
     bar: &ProgressBar,
-    tally: &mut Tally,
+    counters: &mut Counters,
 ) -> Result<()> {
     let source = sessions::of_file(file)?;
     if is_log(&source)? {
-        let name = file.display();
-        bail!(
-            "{name} is a log itself; `waterline sessions export --db {name}` writes what it holds, for `import -`"
-        );
+        bail!(text!("import-is-log", path = file.display().to_string()));
     }
     if is_export(&source)? {
-        return import_lines(log, &source, bar, tally).with_context(|| file.display().to_string());
+        return import_lines(log, &source, bar, counters)
+            .with_context(|| file.display().to_string());
     }
     let mut failed = None;
     let report = waterline_transcript::read(&source, |transcript| {
         match archive::import(log, &transcript, user) {
             Ok(added) => {
-                tally.messages += added.messages;
-                tally.sessions += usize::from(added.is_new);
-                tally.continued += usize::from(added.continued);
-                tally.forked.extend(added.forked);
-                bar.set_message(counted(tally));
+                counters.messages += added.messages;
+                counters.sessions += usize::from(added.is_new);
+                counters.continued += usize::from(added.continued);
+                counters.forked.extend(added.forked);
+                bar.set_message(progress_text(counters));
                 ControlFlow::Continue(())
             }
             Err(error) => {
@@ -122,11 +122,11 @@ fn import(
     Ok(())
 }
 
-fn counted(tally: &Tally) -> String {
-    format!("{}, {}", count(tally.sessions, "session"), count(tally.messages, "message"))
+fn progress_text(counters: &Counters) -> String {
+    text!("import-progress", sessions = counters.sessions, messages = counters.messages)
 }
 
-/// Whether a file is a log of this program, which is not imported but exported first.
+/// Whether a file is a log. Its sessions must be exported first.
 fn is_log(source: &Source) -> Result<bool> {
     let mut start = Vec::new();
     reader(source)?.take(16).read_to_end(&mut start)?;
@@ -138,7 +138,7 @@ fn is_log(source: &Source) -> Result<bool> {
     }
 }
 
-/// The first line of an export says what it is.
+/// Whether a file is an export; its first line marks it.
 fn is_export(source: &Source) -> Result<bool> {
     let mut start = Vec::new();
     reader(source)?.take(64).read_to_end(&mut start)?;
@@ -149,22 +149,27 @@ fn reader(source: &Source) -> Result<Box<dyn BufRead + '_>> {
     Ok(match source {
         Source::File(path) => {
             let file = std::fs::File::open(path)
-                .with_context(|| format!("cannot open {}", path.display()))?;
+                .with_context(|| text!("cannot-open", path = path.display().to_string()))?;
             Box::new(BufReader::with_capacity(1 << 16, file))
         }
         Source::Bytes(_, bytes) => Box::new(bytes.as_slice()),
     })
 }
 
-fn import_lines(log: &Log, source: &Source, bar: &ProgressBar, tally: &mut Tally) -> Result<()> {
+fn import_lines(
+    log: &Log,
+    source: &Source,
+    bar: &ProgressBar,
+    counters: &mut Counters,
+) -> Result<()> {
     let before = bar.position();
     let added =
         log.import(reader(source)?, parse_stored, |read| bar.set_position(before + read))?;
     let size = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
-    tally.messages += size(added.messages);
-    tally.sessions += size(added.sessions);
-    tally.continued += size(added.continued);
-    tally.forked.extend(added.forked);
+    counters.messages += size(added.messages);
+    counters.sessions += size(added.sessions);
+    counters.continued += size(added.continued);
+    counters.forked.extend(added.forked);
     Ok(())
 }
 
@@ -172,49 +177,48 @@ fn progress(files: &[PathBuf]) -> ProgressBar {
     let size: u64 =
         files.iter().map(|file| std::fs::metadata(file).map_or(0, |metadata| metadata.len())).sum();
     let bar = ProgressBar::new(size);
-    // Of standard input nobody knows how much there is.
+    // The size of standard input is unknown.
     let template = if size > 0 {
-        "{spinner} {bar:16} {bytes} of {total_bytes} · {msg}"
+        "{spinner} {bar:16} {bytes}/{total_bytes} · {msg}"
     } else {
         "{spinner} {msg}"
     };
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
-    bar.set_message("reading");
+    bar.set_message(text!("reading"));
     bar.enable_steady_tick(std::time::Duration::from_millis(120));
     bar
 }
 
-fn report(arguments: &Arguments, tally: &Tally) -> Result<()> {
+fn report(arguments: &Arguments, counters: &Counters) -> Result<()> {
     if arguments.json {
         let mut out = raw_output();
-        let Tally { files, sessions, continued, messages, forked, refused } = tally;
         let json = json!({
-            "files": files, "sessions": sessions, "continued": continued, "messages": messages, "forked": forked,
-            "refused": refused,
+            "files": counters.files,
+            "sessions": counters.sessions,
+            "continued": counters.continued,
+            "messages": counters.messages,
+            "forked": counters.forked,
+            "refused": counters.refused,
         });
         writeln!(out, "{json}")?;
         out.flush()?;
         return Ok(());
     }
     let mut out = output();
-    write!(
-        out,
-        "{}, {}",
-        count(tally.sessions, "new session"),
-        count(tally.messages, "new message")
-    )?;
-    if tally.continued > 0 {
-        write!(out, ", {} went on", count(tally.continued, "session"))?;
+    let total = text!(
+        "import-total",
+        files = counters.files,
+        sessions = counters.sessions,
+        messages = counters.messages
+    );
+    writeln!(out, "{total}")?;
+    if counters.continued > 0 {
+        writeln!(out, "{}", text!("import-continued", count = counters.continued))?;
     }
-    writeln!(out, " from {}", count(tally.files, "file"))?;
-    for id in &tally.forked {
-        writeln!(
-            out,
-            "session {} has gone another way here; what was imported is a fork of it",
-            plain(id)
-        )?;
+    for id in &counters.forked {
+        writeln!(out, "{}", text!("import-forked", id = plain(id)))?;
     }
     out.flush()?;
     Ok(())

@@ -6,22 +6,24 @@ use std::process::ExitCode;
 use anyhow::Result;
 use waterline_log::{Filter, Log, Relation, Session};
 
-use super::{ago, ids, short};
+use super::{ago, ids, relation, short};
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::{cut, number, pad, room, width};
+use crate::show::{align_right, cut, number, pad, room, width};
+use crate::text;
 
-/// List the sessions, the one used last first. Of an id only as much is shown as tells it from the
-/// others
+/// List the sessions, latest first
+///
+/// Ids are shortened to a unique prefix.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Only those of this user
+    /// List only the sessions of this user
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
-    /// At most so many (0 for all)
+    /// Maximum number of sessions (0 for all)
     #[arg(long, short = 'n', value_name = "N", default_value_t = 0)]
     limit: usize,
-    /// One JSON object a session
+    /// Print one JSON object per session
     #[arg(long)]
     json: bool,
 }
@@ -44,12 +46,12 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     }
     let mut out = output();
     if sessions.is_empty() {
-        writeln!(out, "no sessions")?;
+        writeln!(out, "{}", text!("list-empty"))?;
     } else {
         table(&mut out, &log, &sessions)?;
     }
     if sessions.len() < all {
-        writeln!(out, "… and {} more", number(all - sessions.len()))?;
+        writeln!(out, "{}", text!("list-more", count = all - sessions.len()))?;
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
@@ -60,19 +62,27 @@ fn table(out: &mut impl Write, log: &Log, sessions: &[Session]) -> Result<()> {
     let ids = ids(sessions);
     let names: Vec<String> = sessions.iter().map(|session| short(&session.id, &ids)).collect();
     let wide = names.iter().map(|name| width(name)).max().unwrap_or(0).max(7);
-    writeln!(out, "{}  messages  used        model            title", pad("session", wide))?;
+    writeln!(
+        out,
+        "{}  {}  {}  {}  {}",
+        pad(&text!("list-session"), wide),
+        align_right(&text!("list-messages"), 8),
+        pad(&text!("list-used"), 10),
+        pad(&text!("list-model"), 15),
+        text!("list-title")
+    )?;
     for (session, name) in sessions.iter().zip(&names) {
         let model = cut(session.model.as_deref().unwrap_or("–"), 15);
         let kind = match session.relation {
             Relation::Main => String::new(),
-            relation => format!("[{}] ", relation.name()),
+            other => format!("[{}] ", relation(other)),
         };
         writeln!(
             out,
-            "{}  {:>8}  {:<10}  {}  {}",
+            "{}  {:>8}  {}  {}  {}",
             pad(name, wide),
             number(usize::try_from(session.tip.position()).unwrap_or(usize::MAX)),
-            ago(now, session.active),
+            pad(&ago(now, session.active), 10),
             pad(&model, 15),
             cut(&format!("{kind}{}", session.title), room(wide + 41))
         )?;

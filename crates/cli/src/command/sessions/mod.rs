@@ -1,4 +1,4 @@
-//! `waterline sessions`: what is stored, and what can be done with it. One file a subcommand.
+//! `waterline sessions`: work with stored sessions. One file per subcommand.
 
 mod backup;
 mod clean;
@@ -19,10 +19,11 @@ mod verify;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use waterline_log::Session;
+use waterline_log::{Relation, Session};
 
 use crate::db::Database;
 use crate::show::plain;
+use crate::text;
 
 /// List, show, fork, rewind, import and export stored sessions
 #[derive(Debug, clap::Args)]
@@ -35,35 +36,20 @@ pub struct Arguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
-    /// List the sessions, the one used last first
     List(list::Arguments),
-    /// Show a session: what it carries, and what was said
     Show(show::Arguments),
-    /// Go on from a message of a session in a new one
     Fork(fork::Arguments),
-    /// Go back in a session; what comes after is kept
     Rewind(rewind::Arguments),
-    /// Go on to what a rewind left
     Forward(forward::Arguments),
-    /// Give a session another title
     Rename(rename::Arguments),
-    /// Compare two sessions: what they share, and where they part
     Diff(diff::Arguments),
-    /// Find messages by their words
     Search(search::Arguments),
-    /// Write sessions as JSON lines
     Export(export::Arguments),
-    /// Take in session files of any known format, and exports
     Import(import::Arguments),
-    /// Hash everything again
     Verify(verify::Arguments),
-    /// Delete sessions that nobody has used for long, and old workspaces
     Clean(clean::Arguments),
-    /// Delete a session, or everything of a user, for good
     Erase(erase::Arguments),
-    /// Copy everything into a file, while the log is used
     Backup(backup::Arguments),
-    /// Say how much there is
     Stats(stats::Arguments),
 }
 
@@ -88,21 +74,26 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     }
 }
 
-/// How long ago something was.
+/// Formats how long ago a time was.
 fn ago(now: i64, then: i64) -> String {
     let seconds = (now - then).max(0) / 1_000;
     match seconds {
-        0..60 => format!("{seconds} s ago"),
-        60..3_600 => format!("{} min ago", seconds / 60),
-        3_600..86_400 => format!("{} h ago", seconds / 3_600),
-        _ => format!("{} d ago", seconds / 86_400),
+        0..60 => text!("ago-seconds", count = seconds),
+        60..3_600 => text!("ago-minutes", count = seconds / 60),
+        3_600..86_400 => text!("ago-hours", count = seconds / 3_600),
+        _ => text!("ago-days", count = seconds / 86_400),
     }
 }
 
-/// Shorter than this an id is not cut.
+/// Returns the label of a session's relation to its parent.
+fn relation(relation: Relation) -> String {
+    text!("session-relation", name = relation.name())
+}
+
+/// The fewest digits of a shortened id.
 const SHORT: usize = 8;
 
-/// As much of an id as tells it from the others, which are sorted: what a person has to type.
+/// Returns the shortest prefix of an id that is unique among the sorted ids.
 fn short(id: &str, sorted: &[&str]) -> String {
     let (Ok(at) | Err(at)) = sorted.binary_search(&id);
     let neighbours = [at.checked_sub(1), at.checked_add(1)]
@@ -114,7 +105,7 @@ fn short(id: &str, sorted: &[&str]) -> String {
     plain(&id.chars().take((longest + 1).max(SHORT)).collect::<String>())
 }
 
-/// The ids of sessions, sorted.
+/// Returns the ids of sessions, sorted.
 fn ids(sessions: &[Session]) -> Vec<&str> {
     let mut ids: Vec<&str> = sessions.iter().map(|session| session.id.as_str()).collect();
     ids.sort_unstable();

@@ -6,12 +6,12 @@ use anyhow::Result;
 
 use crate::db::Database;
 
-/// Give a session another title
+/// Change the title of a session
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The session's id, or the beginning of it
+    /// Session (id or unique prefix)
     id: String,
-    /// The title
+    /// New title
     title: String,
 }
 

@@ -8,16 +8,17 @@ use waterline_log::{Id, Log, Session, To};
 
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::{number, plain};
+use crate::show::plain;
+use crate::text;
 
-/// Go back in a session; what comes after is kept
+/// Go back in a session; later messages are kept
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The session's id, or the beginning of it
+    /// Session (id or unique prefix)
     id: String,
     #[command(flatten)]
     to: Location,
-    /// One JSON object: the session as it is now
+    /// Print the session as one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -25,22 +26,22 @@ pub struct Arguments {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = false)]
 struct Location {
-    /// To where it was after its first N messages
+    /// Rewind to the first N messages
     #[arg(long, value_name = "N")]
     to: Option<u64>,
-    /// By N messages
+    /// Rewind by N messages
     #[arg(long, value_name = "N")]
     by: Option<u64>,
-    /// By N turns: to before the user message that opened the last of them
+    /// Rewind by N turns, to before the user message that started the last of them
     #[arg(long, value_name = "N")]
     turns: Option<u64>,
-    /// To the message of this id, or of which the id begins so
+    /// Rewind to this message (id or unique prefix)
     #[arg(long, value_name = "ID")]
     message: Option<String>,
 }
 
 impl Location {
-    fn place(&self, log: &Log, session: &Session) -> Result<To> {
+    fn target(&self, log: &Log, session: &Session) -> Result<To> {
         Ok(match self {
             Self { to: Some(position), .. } => To::Position(*position),
             Self { by: Some(count), .. } => To::Messages(*count),
@@ -54,11 +55,11 @@ impl Location {
 pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let log = database.open_existing()?;
     let before = log.find(&arguments.id)?;
-    let after = log.rewind(&before.id, arguments.to.place(&log, &before)?)?;
+    let after = log.rewind(&before.id, arguments.to.target(&log, &before)?)?;
     report(&before, &after, arguments.json)
 }
 
-/// The message of a session whose id begins so.
+/// Finds the message of a session by a prefix of its id.
 fn message(log: &Log, session: &Session, prefix: &str) -> Result<Id> {
     let mut found = Vec::new();
     log.each(session.tip, 0..session.tip.position(), |entry| {
@@ -67,12 +68,15 @@ fn message(log: &Log, session: &Session, prefix: &str) -> Result<Id> {
     })?;
     match found.as_slice() {
         [id] => Ok(*id),
-        [] => bail!("session {} has no message {prefix}; `show --json` has their ids", session.id),
-        _ => bail!("{prefix} fits {} messages; give more of the id", found.len()),
+        [] => {
+            let session = session.id.as_str();
+            bail!(text!("rewind-no-message", session = session, prefix = prefix))
+        }
+        several => bail!(text!("rewind-ambiguous", prefix = prefix, count = several.len())),
     }
 }
 
-/// Says where a session stood and where it stands.
+/// Reports the length of a session before and after.
 pub fn report(before: &Session, after: &Session, json: bool) -> Result<ExitCode> {
     if json {
         let mut out = raw_output();
@@ -80,10 +84,13 @@ pub fn report(before: &Session, after: &Session, json: bool) -> Result<ExitCode>
         out.flush()?;
     } else {
         let mut out = output();
-        let size = |session: &Session| {
-            number(usize::try_from(session.tip.position()).unwrap_or(usize::MAX))
-        };
-        writeln!(out, "{}: {} → {} messages", plain(&after.id), size(before), size(after))?;
+        let line = text!(
+            "rewind-done",
+            id = plain(&after.id),
+            before = before.tip.position(),
+            after = after.tip.position()
+        );
+        writeln!(out, "{line}")?;
         out.flush()?;
     }
     Ok(ExitCode::SUCCESS)

@@ -11,21 +11,28 @@ use super::{ids, short};
 use crate::db::Database;
 use crate::input::{output, raw_output};
 use crate::show::{cut, one_line, pad, room, width};
+use crate::text;
 
-/// Find messages by their words, in any language
+/// Search messages by words, in any language
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The words; a message must have all of them, or some where none has all. `connect*` finds
-    /// what begins so
+    /// Words to find; messages with all of them, or with some if none has all. `connect*` matches a
+    /// prefix
     #[arg(required = true)]
     words: Vec<String>,
-    /// Only in this session
+    /// Search only in this session
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// At most so many
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u16).range(1..))]
+    /// Maximum number of results
+    #[arg(
+        long,
+        short = 'n',
+        value_name = "N",
+        default_value_t = 10,
+        value_parser = clap::value_parser!(u16).range(1..)
+    )]
     limit: u16,
-    /// One JSON object a message
+    /// Print one JSON object per message
     #[arg(long)]
     json: bool,
 }
@@ -47,19 +54,21 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
         table(&mut out, &hits, &question, &ids(&sessions))?;
     }
     if hits.is_empty() && !arguments.json {
-        writeln!(out, "nothing found")?;
+        writeln!(out, "{}", text!("search-empty"))?;
     }
     out.flush()?;
-    // As other search programs do: nothing found is no success.
+    // Exits with 1 if nothing was found, as other search programs do.
     Ok(if hits.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 fn table(out: &mut impl Write, hits: &[Hit], question: &str, ids: &[&str]) -> Result<()> {
-    let name =
-        |hit: &Hit| hit.session.as_deref().map_or_else(|| "(left)".to_owned(), |id| short(id, ids));
+    let name = |hit: &Hit| match hit.session.as_deref() {
+        Some(id) => short(id, ids),
+        None => text!("search-abandoned"),
+    };
     let wide = hits.iter().map(|hit| width(&name(hit))).max().unwrap_or_default();
     for hit in hits {
-        let text = around(&gist_of(hit), question);
+        let text = around(&shown(hit), question);
         let start = format!(
             "{}  {:>6}  {:<9}  ",
             pad(&name(hit), wide),
@@ -71,24 +80,24 @@ fn table(out: &mut impl Write, hits: &[Hit], question: &str, ids: &[&str]) -> Re
     Ok(())
 }
 
-fn gist_of(hit: &Hit) -> String {
+/// Returns a message on one line: a single text in full, anything else shortened.
+fn shown(hit: &Hit) -> String {
     let message = hit.entry.message(parse_stored);
-    let whole = message.parts.len() == 1 && !message.text().is_empty();
-    if whole {
+    let is_single_text = message.parts.len() == 1 && !message.text().is_empty();
+    if is_single_text {
         message.text().split_whitespace().collect::<Vec<_>>().join(" ")
     } else {
         one_line(&message)
     }
 }
 
-/// The words around the first that was asked for: one that stands there whole, or else part of
-/// another.
+/// Returns the text around the first match: a whole word, or else part of one.
 fn around(text: &str, question: &str) -> String {
     let lower = text.to_lowercase();
     let words =
         || question.split_whitespace().map(|word| word.trim_end_matches('*').to_lowercase());
     let first = words()
-        .find_map(|word| whole(&lower, &word))
+        .find_map(|word| find_whole(&lower, &word))
         .or_else(|| words().find_map(|word| lower.find(&word)));
     let skip = first
         .map_or(0, |at| lower.get(..at).unwrap_or_default().chars().count())
@@ -97,12 +106,12 @@ fn around(text: &str, question: &str) -> String {
     if skip > 0 { format!("…{rest}") } else { rest }
 }
 
-/// Where a word stands between others.
-fn whole(text: &str, word: &str) -> Option<usize> {
+/// Finds a whole word.
+fn find_whole(text: &str, word: &str) -> Option<usize> {
     let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     text.match_indices(word).map(|(at, _)| at).find(|&at| {
-        let (before, after) =
-            (text.get(..at).unwrap_or_default(), text.get(at + word.len()..).unwrap_or_default());
+        let before = text.get(..at).unwrap_or_default();
+        let after = text.get(at + word.len()..).unwrap_or_default();
         !is_letter(before.chars().next_back()) && !is_letter(after.chars().next())
     })
 }

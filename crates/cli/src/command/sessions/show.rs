@@ -4,30 +4,31 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
-use waterline_agent::State;
+use waterline_agent::{State, Waiting};
 use waterline_log::{Detail, Filter, Log, Session};
 use waterline_provider::wire::parse_stored;
 
-use super::ago;
+use super::{ago, relation};
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::{count_of, cut, number, one_line, plain, room};
+use crate::show::{cut, number, one_line, plain, room};
+use crate::text;
 
-/// Show a session: what it carries, and what was said
+/// Show a session: its state and its messages
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The session's id, or the beginning of it
+    /// Session to show (id or unique prefix)
     id: String,
-    /// Show so many messages, the newest ones (0 for all)
+    /// Number of messages to show, newest last (0 for all)
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
     last: u64,
     /// Show the session as it was after its first N messages
     #[arg(long, value_name = "N")]
     at: Option<u64>,
-    /// Write one message as it is stored, and nothing else
+    /// Print only message N, as it is stored
     #[arg(long, value_name = "N", conflicts_with_all = ["json", "at"])]
     message: Option<u64>,
-    /// One JSON object, with all messages
+    /// Print one JSON object with all messages
     #[arg(long)]
     json: bool,
 }
@@ -61,11 +62,8 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
 fn view(log: &Log, session: Session, arguments: &Arguments) -> Result<View> {
     let end = arguments.at.unwrap_or(session.tip.position());
     if end > session.tip.position() {
-        bail!(
-            "session {} has {}, not {end}",
-            session.id,
-            count_of(session.tip.position(), "message")
-        );
+        let count = session.tip.position();
+        bail!(text!("show-too-few", session = session.id.as_str(), count = count, at = end));
     }
     let all = arguments.last == 0 || arguments.json;
     let start = if all { 0 } else { end.saturating_sub(arguments.last) };
@@ -75,7 +73,10 @@ fn view(log: &Log, session: Session, arguments: &Arguments) -> Result<View> {
 fn write_message(log: &Log, session: &Session, position: u64) -> Result<ExitCode> {
     let entries = log.entries_in(session.tip, position.saturating_sub(1)..position)?;
     let entry = entries.first().filter(|_| position > 0);
-    let entry = entry.ok_or_else(|| anyhow!("session {} has no message {position}", session.id))?;
+    let id = session.id.as_str();
+    let number = position.to_string();
+    let entry =
+        entry.ok_or_else(|| anyhow!(text!("show-no-message", session = id, number = number)))?;
     let mut out = raw_output();
     out.write_all(&entry.bytes)?;
     out.write_all(b"\n")?;
@@ -83,16 +84,13 @@ fn write_message(log: &Log, session: &Session, position: u64) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-/// The sessions below one, and those below them.
+/// Writes the tree of sessions below one.
 fn children(out: &mut impl Write, log: &Log, below: &[Session], depth: usize) -> Result<()> {
     for child in below {
         let indent = "  ".repeat(depth);
-        let line = format!(
-            "{indent}└ {} {}, {}",
-            child.relation.name(),
-            child.id,
-            count_of(child.tip.position(), "message")
-        );
+        let kind = relation(child.relation);
+        let messages = text!("count-messages", count = child.tip.position());
+        let line = format!("{indent}└ {kind} {}, {messages}", child.id);
         writeln!(out, "{}", cut(&format!("{line}  {}", child.title), room(0)))?;
         if depth < DEPTH {
             let filter = Filter { parent: Some(child.id.clone()), ..Filter::default() };
@@ -102,83 +100,114 @@ fn children(out: &mut impl Write, log: &Log, below: &[Session], depth: usize) ->
     Ok(())
 }
 
-/// How deep the tree of sessions is shown.
+/// The depth of the tree of sessions that is shown.
 const DEPTH: usize = 8;
 
 fn head(out: &mut impl Write, log: &Log, view: &View) -> Result<()> {
     let session = &view.detail.session;
-    let now = log.now();
     writeln!(out, "{}", plain(&session.id))?;
     writeln!(out, "{}", cut(&session.title, room(0)))?;
-    let mut facts = vec![count_of(session.tip.position(), "message")];
-    if view.end < session.tip.position() {
-        facts.push(format!("as it was after {}", view.end));
-    }
-    facts.extend(session.model.as_deref().map(plain));
-    facts.extend(session.policy.as_ref().map(|policy| format!("policy {}", plain(policy))));
-    facts.extend(session.user.as_ref().map(|user| format!("user {}", plain(user))));
-    facts.push(format!("made {}, used {}", ago(now, session.created), ago(now, session.active)));
-    writeln!(out, "{}", facts.join(" · "))?;
+    writeln!(out, "{}", facts(view, log.now()).join(" · "))?;
     if let Some(parent) = &session.parent {
-        writeln!(out, "{} of {} ({})", session.relation.name(), plain(parent), session.context_id)?;
+        let line = text!(
+            "show-parent",
+            relation = relation(session.relation),
+            parent = plain(parent),
+            context = session.context_id.as_str()
+        );
+        writeln!(out, "{line}")?;
     }
     children(out, log, &view.detail.children, 1)?;
     for branch in view.detail.branches.iter().filter(|branch| !branch.is_current) {
-        let id = branch.id.map(|id| id.short()).unwrap_or_default();
-        let messages = count_of(branch.tip.position(), "message");
-        writeln!(out, "  left at message {}: {messages}, up to {id}", branch.shared)?;
+        let line = text!(
+            "show-branch",
+            shared = branch.shared,
+            count = branch.tip.position(),
+            last = branch.id.map(|id| id.short()).unwrap_or_default()
+        );
+        writeln!(out, "  {line}")?;
     }
-    for generation in &view.detail.generations {
-        let fold = &generation.fold;
-        writeln!(
-            out,
-            "  fold {} after message {}: {} → {} tokens, {}{}",
-            generation.number,
-            generation.position,
-            number(fold.tokens_before),
-            number(fold.tokens_after),
-            plain(&fold.reason),
-            if generation.is_current { " (in use)" } else { "" }
-        )?;
-    }
-    if let Some(summary) = &view.detail.summary {
-        let (version, tokens) = (summary.version, number(summary.tokens));
-        writeln!(
-            out,
-            "  summary {version} of messages {}–{}: {tokens} tokens",
-            summary.start + 1,
-            summary.until
-        )?;
-    }
+    folds(out, &view.detail)?;
     if view.detail.cleared > 0 {
-        writeln!(
-            out,
-            "  cleared after message {}: what lies before is kept and not sent",
-            view.detail.cleared
-        )?;
+        writeln!(out, "  {}", text!("show-cleared", position = view.detail.cleared))?;
     }
     state(out, session)
 }
 
+/// Returns the length of a session, its settings and its age.
+fn facts(view: &View, now: i64) -> Vec<String> {
+    let session = &view.detail.session;
+    let mut facts = vec![text!("count-messages", count = session.tip.position())];
+    if view.end < session.tip.position() {
+        facts.push(text!("show-at", count = view.end));
+    }
+    facts.extend(session.model.as_deref().map(plain));
+    facts.extend(session.policy.as_ref().map(|name| text!("show-policy", name = plain(name))));
+    facts.extend(session.user.as_ref().map(|name| text!("show-user", name = plain(name))));
+    let created = ago(now, session.created);
+    facts.push(text!("show-times", created = created, used = ago(now, session.active)));
+    facts
+}
+
+/// Writes the folds of a session and its summary.
+fn folds(out: &mut impl Write, detail: &Detail) -> Result<()> {
+    for generation in &detail.generations {
+        let line = text!(
+            "show-fold",
+            number = generation.number.to_string(),
+            position = generation.position,
+            before = generation.fold.tokens_before,
+            after = generation.fold.tokens_after,
+            reason = plain(&generation.fold.reason)
+        );
+        let in_use = if generation.is_current { text!("show-in-use") } else { String::new() };
+        writeln!(out, "  {line}{in_use}")?;
+    }
+    if let Some(summary) = &detail.summary {
+        let line = text!(
+            "show-summary",
+            version = summary.version.to_string(),
+            start = summary.start + 1,
+            end = summary.until,
+            tokens = summary.tokens
+        );
+        writeln!(out, "  {line}")?;
+    }
+    Ok(())
+}
+
 fn state(out: &mut impl Write, session: &Session) -> Result<()> {
     if let Some(path) = &session.workspace {
-        writeln!(out, "  workspace {}", plain(path))?;
+        writeln!(out, "  {}", text!("show-workspace", path = plain(path)))?;
     }
     let state = State::of(session)?;
     if !state.todos.is_empty() {
-        writeln!(out, "  {} todos", state.todos.len())?;
+        writeln!(out, "  {}", text!("show-todos", count = state.todos.len()))?;
     }
     if let Some(pending) = &state.pending {
-        writeln!(out, "  {}", cut(&pending.line(), 80))?;
+        writeln!(out, "  {}", cut(&waiting(pending), 80))?;
     }
     Ok(())
+}
+
+/// Describes the call that a session waits for.
+fn waiting(pending: &Waiting) -> String {
+    match pending {
+        Waiting::Approval(request) => {
+            let call = format!("{} {}", request.tool, request.arguments);
+            text!("turn-approval", call = call)
+        }
+        Waiting::Question(question) => {
+            text!("show-question", question = question.question.as_str())
+        }
+    }
 }
 
 fn messages(out: &mut impl Write, view: &View) -> Result<()> {
     let first = view.detail.entries.first().map_or(view.end, |entry| entry.position - 1);
     writeln!(out)?;
     if first > 0 {
-        writeln!(out, "… {} before these (-n 0 shows all)", count_of(first, "message"))?;
+        writeln!(out, "{}", text!("show-earlier", count = first))?;
     }
     for entry in &view.detail.entries {
         let message = entry.message(parse_stored);

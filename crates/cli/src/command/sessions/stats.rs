@@ -8,12 +8,13 @@ use waterline_log::Stats;
 
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::{count_of, number};
+use crate::show::{number, pad};
+use crate::text;
 
-/// Say how much there is
+/// Show statistics of the log
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -27,54 +28,73 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     } else {
         writeln!(out, "{}", log.url())?;
         for (name, value) in rows(&stats) {
-            writeln!(out, "{name:<22} {value}")?;
+            writeln!(out, "{} {value}", pad(&name, 22))?;
         }
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn rows(stats: &Stats) -> Vec<(&'static str, String)> {
+fn rows(stats: &Stats) -> Vec<(String, String)> {
     let size = |count: u64| number(usize::try_from(count).unwrap_or(usize::MAX));
     let [input, read, written] = stats.prompt;
-    #[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
-    let ratio = stats.database_bytes as f64 / stats.message_bytes as f64;
-    let ratio = if stats.message_bytes > 0 {
-        format!(" ({ratio:.2} per byte of message)")
-    } else {
-        String::new()
-    };
     let mut rows = vec![
-        ("sessions", format!("{} of {}", size(stats.sessions), count_of(stats.users, "user"))),
-        ("messages", format!("{}, {} different ones", size(stats.messages), size(stats.contents))),
-        ("branches", size(stats.branches)),
-        ("tokens", size(stats.tokens)),
         (
-            "bytes of messages",
-            format!("{}, stored as {}", size(stats.message_bytes), size(stats.stored_bytes)),
+            text!("stats-sessions"),
+            text!("stats-sessions-value", sessions = stats.sessions, users = stats.users),
         ),
-        ("bytes of the database", format!("{}{ratio}", size(stats.database_bytes))),
-        ("folds", size(stats.generations)),
-        ("summaries", size(stats.summaries)),
-        ("checkpoints", size(stats.checkpoints)),
-        ("artifacts", format!("{} ({} bytes)", size(stats.artifacts), size(stats.artifact_bytes))),
+        (
+            text!("stats-messages"),
+            text!("stats-messages-value", messages = stats.messages, unique = stats.contents),
+        ),
+        (text!("stats-branches"), size(stats.branches)),
+        (text!("stats-tokens"), size(stats.tokens)),
+        (
+            text!("stats-message-bytes"),
+            text!(
+                "stats-message-bytes-value",
+                bytes = stats.message_bytes,
+                stored = stats.stored_bytes
+            ),
+        ),
+        (text!("stats-database-bytes"), database_size(stats)),
+        (text!("stats-folds"), size(stats.generations)),
+        (text!("stats-summaries"), size(stats.summaries)),
+        (text!("stats-checkpoints"), size(stats.checkpoints)),
+        (
+            text!("stats-artifacts"),
+            text!("stats-artifacts-value", count = stats.artifacts, bytes = stats.artifact_bytes),
+        ),
+        (
+            text!("stats-calls"),
+            text!(
+                "stats-calls-value",
+                calls = stats.calls,
+                input = input,
+                read = read,
+                written = written,
+                output = stats.output
+            ),
+        ),
     ];
-    let tokens = format!(
-        "{} in, {} cached, {} written, {} out",
-        size(input),
-        size(read),
-        size(written),
-        size(stats.output)
-    );
-    rows.push(("model calls", format!("{}: {tokens}", size(stats.calls))));
     if stats.price > 0 {
-        rows.push(("price", format!("{}.{:06}", stats.price / 1_000_000, stats.price % 1_000_000)));
+        let price = format!("{}.{:06}", stats.price / 1_000_000, stats.price % 1_000_000);
+        rows.push((text!("stats-price"), price));
     }
     if stats.jobs + stats.failed_jobs > 0 {
-        rows.push((
-            "jobs",
-            format!("{} waiting, {} failed", size(stats.jobs), size(stats.failed_jobs)),
-        ));
+        let value = text!("stats-jobs-value", waiting = stats.jobs, failed = stats.failed_jobs);
+        rows.push((text!("stats-jobs"), value));
     }
     rows
+}
+
+/// Returns the size of the database, with its ratio to the size of the messages.
+fn database_size(stats: &Stats) -> String {
+    let bytes = stats.database_bytes;
+    if stats.message_bytes == 0 {
+        return text!("stats-bytes", bytes = bytes);
+    }
+    #[expect(clippy::cast_precision_loss, reason = "a ratio for people")]
+    let ratio = bytes as f64 / stats.message_bytes as f64;
+    text!("stats-database-bytes-value", bytes = bytes, ratio = format!("{ratio:.2}"))
 }

@@ -9,12 +9,13 @@ use serde_json::json;
 
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::{count_of, plain};
+use crate::show::plain;
+use crate::text;
 
-/// Hash everything again; exit status 1 when something is wrong
+/// Verify the hashes of the whole log; exit status 1 if something is damaged
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// One JSON object
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }
@@ -22,9 +23,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let log = database.open_existing()?;
     let bar = ProgressBar::new(0);
-    if let Ok(style) =
-        ProgressStyle::with_template("{spinner} {bar:24} {pos} of {len} messages · {elapsed}")
-    {
+    if let Ok(style) = ProgressStyle::with_template("{spinner} {bar:24} {pos}/{len} · {elapsed}") {
         bar.set_style(style);
     }
     let found = log.verify(|done, total| {
@@ -36,20 +35,29 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     bar.finish_and_clear();
     if arguments.json {
         let mut out = raw_output();
-        let json = json!({"messages": found.messages, "sessions": found.sessions, "artifacts": found.artifacts, "problems": found.problems});
+        let json = json!({
+            "messages": found.messages,
+            "sessions": found.sessions,
+            "artifacts": found.artifacts,
+            "problems": found.problems,
+        });
         writeln!(out, "{json}")?;
         out.flush()?;
     } else {
         let mut out = output();
-        let (messages, sessions) =
-            (count_of(found.messages, "message"), count_of(found.sessions, "session"));
-        writeln!(
-            out,
-            "{messages}, {sessions}, {}: as they were stored",
-            count_of(found.artifacts, "artifact")
-        )?;
+        let checked = text!(
+            "verify-checked",
+            messages = found.messages,
+            sessions = found.sessions,
+            artifacts = found.artifacts
+        );
+        let result = match found.problems.len() {
+            0 => text!("verify-ok"),
+            count => text!("verify-problems", count = count),
+        };
+        writeln!(out, "{checked}: {result}")?;
         for problem in &found.problems {
-            writeln!(out, "wrong: {}", plain(problem))?;
+            writeln!(out, "{}", text!("verify-problem", what = plain(problem)))?;
         }
         out.flush()?;
     }

@@ -1,0 +1,24 @@
+//! Errors of the agent.
+
+use waterline_agent::AgentError;
+
+use super::{log, sandbox, session};
+use crate::text;
+
+pub(super) fn describe(error: &AgentError) -> Option<String> {
+    Some(match error {
+        AgentError::State { session, field, why } => text!(
+            "error-agent-state",
+            session = session.as_str(),
+            field = *field,
+            why = why.as_str()
+        ),
+        AgentError::InUse { session } => text!("error-agent-in-use", session = session.as_str()),
+        AgentError::NothingToResume => text!("error-agent-no-session"),
+        AgentError::Finished => text!("error-agent-finished"),
+        AgentError::Session(error) => return session::describe(error),
+        AgentError::Log(error) => return log::describe(error),
+        AgentError::Sandbox(error) => return sandbox::describe(error),
+        AgentError::Setting(_) => return None,
+    })
+}

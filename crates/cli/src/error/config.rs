@@ -1,0 +1,61 @@
+//! Errors of the settings.
+
+use waterline_config::ConfigError;
+
+use super::{agent, policy, provider};
+use crate::text;
+
+pub(super) fn describe(error: &ConfigError) -> Option<String> {
+    Some(match error {
+        ConfigError::File { path, .. } => {
+            text!("error-config-file", path = path.display().to_string())
+        }
+        ConfigError::Range { key, value, allowed } => text!(
+            "error-config-range",
+            key = key.as_str(),
+            value = value.as_str(),
+            allowed = allowed.as_str()
+        ),
+        ConfigError::Server(name) => text!("error-config-server", name = name.as_str()),
+        ConfigError::Project { file, key, why } => {
+            text!("error-config-project", file = *file, key = key.as_str(), why = *why)
+        }
+        ConfigError::Variable { name, value, why } => text!(
+            "error-config-variable",
+            name = name.as_str(),
+            value = value.as_str(),
+            why = why.as_str()
+        ),
+        ConfigError::SeedVariable { name, value, .. } => {
+            text!("error-config-seed-variable", name = *name, value = value.as_str())
+        }
+        ConfigError::NoHome(path) => {
+            text!("error-config-no-home", path = path.display().to_string())
+        }
+        ConfigError::NoDataDirectory => text!("error-config-no-data-directory"),
+        ConfigError::PolicyFile { name, .. } => {
+            text!("error-config-policy-file", name = name.as_str())
+        }
+        ConfigError::PolicyText { name, .. } => {
+            text!("error-config-policy-text", name = name.as_str())
+        }
+        ConfigError::KeyFile { path, .. } => {
+            text!("error-config-key-file", path = path.display().to_string())
+        }
+        ConfigError::KeyVariable { model, variable } => {
+            text!("error-config-key-variable", model = model.as_str(), variable = variable.as_str())
+        }
+        ConfigError::NoKey { model, variable } => {
+            text!("error-config-no-key", model = model.as_str(), variable = *variable)
+        }
+        ConfigError::NoModel { base } => text!("error-config-no-model", base = base.as_str()),
+        ConfigError::Summariser(_) => text!("error-config-summarizer"),
+        ConfigError::Approvals { path, .. } => {
+            text!("error-config-approvals", path = path.display().to_string())
+        }
+        ConfigError::Policy(error) => return policy::describe(error),
+        ConfigError::Endpoint(error) => return provider::describe(error),
+        ConfigError::Agent(error) => return agent::describe(error),
+        _ => return None,
+    })
+}

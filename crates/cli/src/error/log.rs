@@ -1,0 +1,64 @@
+//! Errors of the log.
+
+use waterline_log::LogError;
+
+use crate::text;
+
+pub(super) fn describe(error: &LogError) -> Option<String> {
+    Some(match error {
+        LogError::Address { url } => text!("error-log-address", url = url.as_str()),
+        LogError::Open { name, text } => {
+            text!("error-log-open", name = name.as_str(), cause = text.as_str())
+        }
+        LogError::Foreign { name } => text!("error-log-foreign", name = name.as_str()),
+        LogError::Newer { name, found, known } => {
+            text!("error-log-newer", name = name.as_str(), found = *found, known = *known)
+        }
+        LogError::ReadOnly { name } => text!("error-log-read-only", name = name.as_str()),
+        LogError::Full { name } => text!("error-log-full", name = name.as_str()),
+        LogError::Locked { name } => text!("error-log-locked", name = name.as_str()),
+        LogError::Busy { name, connections, wait } => text!(
+            "error-log-busy",
+            name = name.as_str(),
+            connections = *connections,
+            wait = format!("{wait:?}")
+        ),
+        LogError::Flush { name, text } => {
+            text!("error-log-flush", name = name.as_str(), cause = text.as_str())
+        }
+        LogError::Damaged { name, text } => {
+            text!("error-log-damaged", name = name.as_str(), cause = text.as_str())
+        }
+        LogError::Connection { name, text } => {
+            text!("error-log-connection", name = name.as_str(), cause = text.as_str())
+        }
+        LogError::Database { name, text } => {
+            text!("error-with-cause", error = name.as_str(), cause = text.as_str())
+        }
+        LogError::Conflict { session, position } => {
+            text!("error-log-conflict", session = session.as_str(), position = *position)
+        }
+        LogError::Leased { session, .. } => text!("error-log-leased", session = session.as_str()),
+        LogError::LeaseLost { session } => {
+            text!("error-log-lease-lost", session = session.as_str())
+        }
+        LogError::Race { name } => text!("error-log-race", name = name.as_str()),
+        LogError::NoSession { id } => text!("error-log-no-session", id = id.as_str()),
+        LogError::Ambiguous { prefix, matches } => {
+            text!("error-log-ambiguous", prefix = prefix.as_str(), matches = matches.join(", "))
+        }
+        LogError::Exists { id } => text!("error-log-exists", id = id.as_str()),
+        LogError::Missing { what, id } => {
+            text!("error-log-missing", what = *what, id = id.as_str())
+        }
+        LogError::NoId { text } => text!("error-log-no-id", id = text.as_str()),
+        LogError::Line { line, text } => {
+            text!("error-log-line", line = line.to_string(), cause = text.as_str())
+        }
+        LogError::File { path, source } => {
+            let path = path.display().to_string();
+            text!("error-log-file", path = path, cause = source.to_string())
+        }
+        LogError::Refused(_) | LogError::Output(_) => return None,
+    })
+}

@@ -1,0 +1,90 @@
+//! Errors as a person reads them: in the chosen language, with their causes and what to do next.
+//!
+//! The libraries' errors display themselves in English and name no flag and no command. One file
+//! per library gives each of their variants a text from the catalogue, which may name both.
+
+mod agent;
+mod config;
+mod log;
+mod policy;
+mod provider;
+mod sandbox;
+mod session;
+mod transcript;
+
+use std::error::Error;
+
+use crate::text;
+
+/// Returns the text of an error with its causes, outermost first. Errors of other libraries, such
+/// as the operating system's, keep their own text.
+pub fn describe(error: &anyhow::Error) -> String {
+    let mut shown = String::new();
+    for cause in error.chain() {
+        let next = known(cause).unwrap_or_else(|| cause.to_string());
+        // Some errors repeat their cause in their own text.
+        if shown.is_empty() {
+            shown = next;
+        } else if !shown.ends_with(&next) {
+            shown = text!("error-with-cause", error = shown, cause = next);
+        }
+    }
+    shown
+}
+
+/// Returns the text of an error of one of our libraries.
+fn known(error: &(dyn Error + 'static)) -> Option<String> {
+    error
+        .downcast_ref()
+        .and_then(config::describe)
+        .or_else(|| error.downcast_ref().and_then(agent::describe))
+        .or_else(|| error.downcast_ref().and_then(session::describe))
+        .or_else(|| error.downcast_ref().and_then(log::describe))
+        .or_else(|| error.downcast_ref().and_then(provider::describe))
+        .or_else(|| error.downcast_ref().and_then(policy::describe))
+        .or_else(|| error.downcast_ref().and_then(sandbox::describe))
+        .or_else(|| error.downcast_ref().and_then(transcript::describe))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::ErrorKind;
+    use std::path::PathBuf;
+    use std::sync::Arc;
+
+    use waterline_agent::AgentError;
+    use waterline_config::ConfigError;
+    use waterline_log::LogError;
+    use waterline_session::SessionError;
+
+    use super::*;
+
+    #[test]
+    fn a_wrapped_error_is_described_with_what_to_do_next() {
+        let missing = || LogError::NoSession { id: "s".to_owned() };
+        let wrapped: [anyhow::Error; 3] = [
+            missing().into(),
+            AgentError::from(missing()).into(),
+            anyhow::Error::from(ConfigError::from(AgentError::from(SessionError::from(missing()))))
+                .context("resume"),
+        ];
+        for error in wrapped {
+            let shown = describe(&error);
+            let expected = text!("error-log-no-session", id = "s");
+            assert!(shown.ends_with(&expected), "{shown}");
+            assert!(shown.contains("waterline sessions list"), "{shown}");
+        }
+        assert_eq!(describe(&anyhow::anyhow!("no")), "no");
+    }
+
+    #[test]
+    fn causes_follow_once() {
+        let denied = || std::io::Error::from(ErrorKind::PermissionDenied);
+        let file = ConfigError::PolicyFile { name: "p.toml".to_owned(), source: denied() };
+        let shown = describe(&file.into());
+        assert!(shown.contains("p.toml") && shown.ends_with(&denied().to_string()), "{shown}");
+        let file = LogError::File { path: PathBuf::from("out"), source: Arc::new(denied()) };
+        let shown = describe(&file.into());
+        assert_eq!(shown.matches(&denied().to_string()).count(), 1, "{shown}");
+    }
+}

@@ -1,0 +1,27 @@
+//! Errors of policies.
+
+use waterline::policy::PolicyError;
+
+use crate::text;
+
+pub(super) fn describe(error: &PolicyError) -> Option<String> {
+    Some(match error {
+        PolicyError::Syntax(cause) => text!("error-policy-syntax", cause = cause.as_str()),
+        PolicyError::UnknownPreset { name, known } => {
+            text!("error-policy-preset", name = name.as_str(), known = known.as_str())
+        }
+        PolicyError::UnknownStage { name, known } => {
+            text!("error-policy-stage", name = name.as_str(), known = known.as_str())
+        }
+        PolicyError::UnknownKey { key, known } => {
+            text!("error-policy-key", key = key.as_str(), known = known.as_str())
+        }
+        PolicyError::BadValue { key, value, allowed } => text!(
+            "error-policy-value",
+            key = key.as_str(),
+            value = value.as_str(),
+            allowed = allowed.as_str()
+        ),
+        _ => return None,
+    })
+}

@@ -1,0 +1,55 @@
+//! Errors of a call to a model.
+
+use waterline_provider::overflow::{overflow, sentence};
+use waterline_provider::{CallError, Refused};
+
+use crate::text;
+
+/// Characters shown of an answer that is not a stream.
+const SHOWN: usize = 200;
+
+pub(super) fn describe(error: &CallError) -> Option<String> {
+    Some(match error {
+        CallError::Connect { url, text } => {
+            text!("error-call-connect", url = url.as_str(), cause = text.as_str())
+        }
+        CallError::Address => text!("error-call-secret-in-url"),
+        CallError::NoAddress(url) => text!("error-call-url", url = url.as_str()),
+        CallError::Key => text!("error-call-key"),
+        CallError::Silent { url, after } => {
+            let seconds = after.as_secs_f64().to_string();
+            text!("error-call-timeout", url = url.as_str(), seconds = seconds)
+        }
+        CallError::Refused(refused) => describe_refused(refused),
+        CallError::Malformed { url, body } => {
+            let start: String = body.trim().chars().take(SHOWN).collect();
+            text!("error-call-malformed", url = url.as_str(), start = format!("{start:?}"))
+        }
+        CallError::Failed { body, .. } => text!("error-call-failed", reason = sentence(body)),
+        CallError::Broken { text, .. } => text!("error-call-interrupted", cause = text.as_str()),
+        _ => return None,
+    })
+}
+
+/// Describes an HTTP error: what happened, the status, the provider's message and a hint.
+fn describe_refused(refused: &Refused) -> String {
+    let kind = match refused.status {
+        401 => "authentication",
+        403 => "access",
+        404 => "not-found",
+        408 => "timeout",
+        429 => "rate-limit",
+        status if overflow(Some(status), &refused.body).is_some() => "overflow",
+        503 | 529 => "overloaded",
+        500..=599 => "server",
+        400 | 422 => "request",
+        _ => "other",
+    };
+    let mut shown = text!("error-call-refused", kind = kind, status = refused.status.to_string());
+    let reason = sentence(&refused.body);
+    let reason = reason.trim().trim_end_matches('.');
+    if !reason.is_empty() {
+        shown = text!("error-with-cause", error = shown, cause = reason);
+    }
+    shown + &text!("error-call-refused-hint", kind = kind)
+}

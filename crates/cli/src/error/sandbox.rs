@@ -1,0 +1,51 @@
+//! Errors of the workspace and the granted directories.
+
+use waterline_sandbox::SandboxError;
+
+use crate::text;
+
+pub(super) fn describe(error: &SandboxError) -> Option<String> {
+    Some(match error {
+        SandboxError::Workspace { path, why } => {
+            let path = path.display().to_string();
+            text!("error-sandbox-workspace", path = path, why = why.as_str())
+        }
+        SandboxError::Grant { path, why } => {
+            let path = path.display().to_string();
+            text!("error-sandbox-grant", path = path, why = why.as_str())
+        }
+        SandboxError::Outside { path, allowed } => {
+            text!("error-sandbox-outside", path = path.as_str(), allowed = allowed.join(", "))
+        }
+        SandboxError::NotFound { path } => text!("error-sandbox-not-found", path = path.as_str()),
+        SandboxError::IsDirectory { path } => {
+            text!("error-sandbox-is-directory", path = path.as_str())
+        }
+        SandboxError::NotDirectory { path } => {
+            text!("error-sandbox-not-directory", path = path.as_str())
+        }
+        SandboxError::NotRegular { path } => {
+            text!("error-sandbox-not-regular", path = path.as_str())
+        }
+        SandboxError::TooLarge { path, bytes, limit } => {
+            text!("error-sandbox-too-large", path = path.as_str(), bytes = *bytes, limit = *limit)
+        }
+        SandboxError::NotText { path, bytes } => {
+            text!("error-sandbox-not-text", path = path.as_str(), bytes = *bytes)
+        }
+        SandboxError::Path { path, why } => {
+            text!("error-sandbox-path", path = path.as_str(), why = *why)
+        }
+        SandboxError::ReadOnly { path } => {
+            text!("error-sandbox-read-only", path = path.display().to_string())
+        }
+        SandboxError::Protected { path } => text!("error-sandbox-protected", path = *path),
+        SandboxError::Permissions { path } => {
+            text!("error-sandbox-permissions", path = path.as_str())
+        }
+        SandboxError::Io { path, error } => {
+            text!("error-with-cause", error = path.as_str(), cause = error.to_string())
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,170 @@
+//! The help texts in Chinese. The English ones are the doc comments of the arguments.
+//!
+//! The id of a text is made from the command path and the argument: `help-sessions-search` and
+//! `help-sessions-search--limit`. An argument without a text for its command has one that commands
+//! share, `help--model`. `-long` marks a text that only `--help` shows.
+
+use clap::{Arg, ArgAction, Command};
+use fluent_bundle::FluentArgs;
+use waterline_config::Lang;
+
+use crate::lang;
+
+/// The headings of a help text. clap keeps them as static strings.
+#[derive(Clone, Copy)]
+struct Headings {
+    arguments: &'static str,
+    options: &'static str,
+    commands: &'static str,
+}
+
+/// Returns the command with help texts in the chosen language.
+pub fn translated(command: Command) -> Command {
+    match lang::lang() {
+        Lang::En => command,
+        Lang::Zh => in_chinese(command),
+    }
+}
+
+fn in_chinese(command: Command) -> Command {
+    let headings = Headings {
+        arguments: chinese("help-heading-arguments").leak(),
+        options: chinese("help-heading-options").leak(),
+        commands: chinese("help-heading-commands").leak(),
+    };
+    translate(command, "help", headings)
+}
+
+fn translate(command: Command, id: &str, headings: Headings) -> Command {
+    let usage = chinese("help-heading-usage");
+    let template =
+        format!("{{about-with-newline}}\n{usage} {{usage}}\n\n{{all-args}}{{after-help}}");
+    let mut command = command
+        .help_template(template)
+        .subcommand_help_heading(headings.commands)
+        .disable_help_flag(true)
+        .disable_version_flag(true)
+        .mut_args(|argument| translate_argument(argument, id, headings));
+    if let Some(about) = find(id) {
+        if let Some(long) = find(&format!("{id}-long")) {
+            command = command.long_about(format!("{about}\n\n{long}"));
+        }
+        command = command.about(about);
+    }
+    let help = Arg::new("help").short('h').long("help").action(ArgAction::Help);
+    let version = Arg::new("version").short('V').long("version").action(ArgAction::Version);
+    command
+        .arg(help.help(chinese("help-heading-help")).help_heading(headings.options))
+        .arg(version.help(chinese("help-heading-version")).help_heading(headings.options))
+        .mut_subcommands(|below| {
+            let id = format!("{id}-{}", below.get_name());
+            translate(below, &id, headings)
+        })
+}
+
+fn translate_argument(argument: Arg, command: &str, headings: Headings) -> Arg {
+    let [own, shared] = argument_ids(&argument, command);
+    let Some(mut help) = find(&own).or_else(|| find(&shared)) else { return argument };
+    if argument.get_action().takes_values() {
+        let values = argument.get_possible_values();
+        let values: Vec<&str> = values.iter().map(|value| value.get_name()).collect();
+        if !values.is_empty() {
+            help += &with("help-heading-values", "values", values.join(", "));
+        }
+        let defaults = argument.get_default_values().iter();
+        let defaults: Vec<_> = defaults.map(|value| value.to_string_lossy()).collect();
+        if !defaults.is_empty() {
+            help += &with("help-heading-default", "value", defaults.join(", "));
+        }
+    }
+    let heading = if argument.is_positional() { headings.arguments } else { headings.options };
+    let argument = argument.help(help).help_heading(heading);
+    argument.hide_possible_values(true).hide_default_value(true)
+}
+
+/// Returns the id of an argument's text in its command, and the id that commands share.
+fn argument_ids(argument: &Arg, command: &str) -> [String; 2] {
+    let name = argument.get_id().as_str().replace('_', "-");
+    [format!("{command}--{name}"), format!("help--{name}")]
+}
+
+fn find(id: &str) -> Option<String> {
+    lang::find_in(Lang::Zh, id, &FluentArgs::new())
+}
+
+/// Returns a text that is always there.
+fn chinese(id: &str) -> String {
+    find(id).unwrap_or_default()
+}
+
+fn with(id: &str, name: &str, value: String) -> String {
+    let mut arguments = FluentArgs::new();
+    arguments.set(name, value);
+    lang::find_in(Lang::Zh, id, &arguments).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use clap::CommandFactory;
+
+    use super::*;
+    use crate::Arguments;
+
+    /// The ids that a command tree uses, and those it misses.
+    #[derive(Default)]
+    struct Walk {
+        used: BTreeSet<String>,
+        missing: Vec<String>,
+    }
+
+    impl Walk {
+        fn visit(&mut self, command: &Command, id: &str) {
+            self.need(&[id.to_owned()]);
+            if command.get_long_about().is_some() {
+                self.need(&[format!("{id}-long")]);
+            }
+            for argument in command.get_arguments().filter(|argument| !argument.is_hide_set()) {
+                self.need(&argument_ids(argument, id));
+            }
+            for below in command.get_subcommands() {
+                self.visit(below, &format!("{id}-{}", below.get_name()));
+            }
+        }
+
+        fn need(&mut self, ids: &[String]) {
+            match ids.iter().find(|id| find(id).is_some()) {
+                Some(id) => drop(self.used.insert(id.clone())),
+                None => self.missing.extend(ids.first().cloned()),
+            }
+        }
+    }
+
+    #[test]
+    fn every_command_and_argument_has_a_chinese_text_and_no_text_is_left_over() {
+        let mut walk = Walk::default();
+        walk.visit(&Arguments::command(), "help");
+        assert!(walk.missing.is_empty(), "not in locales/zh/help.ftl: {:#?}", walk.missing);
+        let texts = include_str!("../locales/zh/help.ftl").lines();
+        let ids = texts.filter(|line| line.starts_with("help"));
+        let ids = ids.filter_map(|line| line.split_once(" =").map(|(id, _)| id));
+        let unused: Vec<&str> =
+            ids.filter(|id| !id.starts_with("help-heading-") && !walk.used.contains(*id)).collect();
+        assert!(unused.is_empty(), "no command uses {unused:#?}");
+    }
+
+    #[test]
+    fn help_is_printed_in_chinese() {
+        in_chinese(Arguments::command()).debug_assert();
+        let mut command = in_chinese(Arguments::command());
+        let help = command.render_long_help().to_string();
+        assert!(help.contains("用法: waterline") && help.contains("命令:"), "{help}");
+        command.build();
+        let sessions = command.find_subcommand_mut("sessions").unwrap();
+        let search = sessions.find_subcommand_mut("search").unwrap();
+        let help = search.render_help().to_string();
+        assert!(help.contains("选项:") && help.contains("--limit"), "{help}");
+        assert!(help.contains("（默认：10）"), "{help}");
+    }
+}
