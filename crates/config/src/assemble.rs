@@ -98,7 +98,9 @@ impl Assembly {
     /// # Errors
     /// The same as [`Assembly::agent_config`].
     pub fn builder(&self, log: Log) -> Result<AgentBuilder, ConfigError> {
-        Ok(AgentBuilder::new(log, self.agent_config()?).role(self.overrides.role.clone()))
+        Ok(AgentBuilder::new(log, self.agent_config()?)
+            .user(self.overrides.user.clone())
+            .role(self.overrides.role.clone()))
     }
 }
 
@@ -112,6 +114,7 @@ fn policies(config: &Config, overrides: &Overrides) -> Policies {
     Policies {
         caller: overrides.policy.clone(),
         keys: overrides.sets.clone(),
+        user: config.preferred.clone(),
         config: config.settings.policy.clone(),
         models: config.settings.models.iter().map(own).collect(),
         load: Arc::new(move |name, keys| {
@@ -286,7 +289,8 @@ fn environment_notices(config: &Config, overrides: &Overrides) -> Vec<Notice> {
         .into_iter()
         .filter(|name| environment.is_of_file(name))
         .map(Notice::KeyFromEnvFile);
-    let policy = overrides.policy.as_deref().or(config.settings.policy.as_deref());
+    let preferred = config.preferred.name.as_deref();
+    let policy = overrides.policy.as_deref().or(preferred).or(config.settings.policy.as_deref());
     let policy = policy.unwrap_or(DEFAULT_POLICY);
     let unused = SEEDS
         .iter()

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use waterline_agent::ModelPolicy;
 use waterline_sandbox::small_file;
 
 use crate::environment::{self, Environment};
@@ -30,7 +31,9 @@ pub struct Config {
     pub notices: Vec<Notice>,
     /// The variables and the working directory they were read from.
     pub environment: Arc<Environment>,
-    origins: Origins,
+    /// The policy that the user prefers.
+    pub(crate) preferred: ModelPolicy,
+    pub(crate) origins: Origins,
 }
 
 impl Config {
@@ -41,6 +44,7 @@ impl Config {
             settings: Settings::default(),
             notices: Vec::new(),
             environment,
+            preferred: ModelPolicy::default(),
             origins: Origins::built_in(),
         }
     }

@@ -31,6 +31,9 @@ pub enum ConfigError {
     /// A JSON file has a value that settings cannot have.
     #[error(transparent)]
     Value(#[from] toml::ser::Error),
+    /// A user cannot have a preference of this name.
+    #[error("{0:?} is not a preference; use policy, model, or a key of the policy")]
+    Preference(String),
     /// A value is outside its range.
     #[error("{key} is {value}; it must be {allowed}")]
     Range {

@@ -324,7 +324,7 @@ mod tests {
         let known = models.resolve("gpt-4o");
         assert_eq!((known.window, known.output, known.images), (128_000, 2_000, false));
         let own = models.resolve("mine");
-        assert!(own.images && own.counter().method() == Method::O200k);
+        assert!(own.images && own.counter().method() == waterline::tokens::Method::O200k);
         let error =
             Settings::parse("[models.a]\ntokenizer = \"tiktoken\"").unwrap_err().to_string();
         assert!(error.contains("o200k"), "{error}");

@@ -309,7 +309,8 @@ impl Chat {
         config.session.model = self.runner.agent.live().model().clone();
         let builder =
             AgentBuilder::new(self.log.clone(), config).role(self.assembly.overrides.role.clone());
-        let session = builder.start(start).prepare().await?.session;
+        let user = self.session().user.clone();
+        let session = builder.user(user).start(start).prepare().await?.session;
         self.open(&session.id).await?;
         Ok(session)
     }
