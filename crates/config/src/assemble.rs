@@ -222,6 +222,8 @@ fn limit(
     limits.steps = overrides.steps.or(agent.steps).unwrap_or(limits.steps);
     limits.iterations = agent.iterations;
     limits.time = agent.time.map(Duration::from_secs);
+    config.clock = agent.clock.unwrap_or(true);
+    config.checkpoints = agent.checkpoints.unwrap_or(true);
     let approval = &mut config.approval;
     approval.mode = overrides.approval.or(agent.approval).unwrap_or_default();
     approval.time = agent.approval_timeout.map_or(approval.time, Duration::from_secs);

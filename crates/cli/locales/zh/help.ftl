@@ -138,6 +138,12 @@ help-sessions-rewind--json = 以一个 JSON 对象输出会话
 help-sessions-forward = 撤销回退
 help-sessions-forward--by = 前进 N 条消息（默认：尽可能多）
 help-sessions-forward--json = 以一个 JSON 对象输出会话
+
+help-sessions-checkpoints = 列出会话的检查点
+help-sessions-checkpoints--json = 每个检查点输出一个 JSON 对象
+help-sessions-restore = 恢复检查点的消息和状态；之后的消息会保留
+help-sessions-restore--checkpoint = 检查点的编号（见 `waterline sessions checkpoints`）
+help-sessions-restore--json = 以一个 JSON 对象输出会话
 help-sessions-rename = 修改会话的标题
 help-sessions-rename--title = 新标题
 help-sessions-diff = 比较两个会话
