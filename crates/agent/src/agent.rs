@@ -4,6 +4,7 @@
 
 mod ask_people;
 mod call_model;
+mod clock;
 mod handoff_runner;
 mod interrupted;
 mod lease;
@@ -176,7 +177,8 @@ impl Agent {
         let skills = self.config.skills.clone();
         let workspace = Arc::clone(&self.workspace);
         drop(tokio::task::spawn_blocking(move || skill::unpack(&skills, &workspace)).await);
-        let prompt = prompt::system(&self.config, &self.workspace);
+        let started = Some(self.live.log().now()).filter(|_| self.config.clock);
+        let prompt = prompt::system(&self.config, &self.workspace, started.and_then(clock::shown));
         Ok(self.live.stage(vec![Message::system(prompt)]).await?)
     }
 

@@ -21,6 +21,7 @@ pub struct AgentBuilder {
     log: Log,
     config: AgentConfig,
     start: Start,
+    user: Option<String>,
     role: Option<String>,
 }
 
@@ -87,13 +88,19 @@ impl AgentBuilder {
     /// Returns a builder for an agent in a new session.
     #[must_use]
     pub const fn new(log: Log, config: AgentConfig) -> Self {
-        Self { log, config, start: Start::New, role: None }
+        Self { log, config, start: Start::New, user: None, role: None }
     }
 
     /// Sets the session that the agent works in.
     #[must_use]
     pub fn start(self, start: Start) -> Self {
         Self { start, ..self }
+    }
+
+    /// Sets the user who owns a new session. Sessions of other users are refused.
+    #[must_use]
+    pub fn user(self, user: Option<String>) -> Self {
+        Self { user, ..self }
     }
 
     /// Sets the role for a session that has none.
@@ -126,13 +133,14 @@ impl AgentBuilder {
         let model = self.config.session.model.name.clone();
         let policy = self.config.policies.first().to_owned();
         // An invalid policy is rejected before a session is created for it.
-        let known = self.start.find(&self.log)?;
+        let user = self.user.as_deref();
+        let known = self.start.find(&self.log, user)?;
         let session = known.unwrap_or_else(|| Session {
             policy: Some(policy.clone()),
             ..Session::new(String::new())
         });
         self.config.policies.of(&session, &model)?;
-        let (mut session, is_new) = self.start.session(&self.log, &policy)?;
+        let (mut session, is_new) = self.start.session(&self.log, &policy, user)?;
         let kept = self.kept(&session, &model)?;
         if kept.contains(&Kept::Prompt) {
             self.config.prompt = None;

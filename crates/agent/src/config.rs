@@ -58,6 +58,10 @@ pub struct AgentConfig {
     pub policies: Policies,
     /// The system prompt, if not the default.
     pub prompt: Option<String>,
+    /// Whether each step of a turn writes a checkpoint. The end of a turn always does.
+    pub checkpoints: bool,
+    /// Whether the model is given the time.
+    pub clock: bool,
     /// How long to wait before each retry of a tool with a transient failure.
     pub tool_waits: Vec<Duration>,
     /// Notices for the user from setting up the agent.
@@ -88,6 +92,8 @@ impl AgentConfig {
             grants: Vec::new(),
             policies: Policies::default(),
             prompt: None,
+            checkpoints: true,
+            clock: true,
             tool_waits: Vec::new(),
             notices: Vec::new(),
             settings: Vec::new(),
@@ -125,7 +131,7 @@ impl AgentConfig {
         if role.window.is_some() {
             own.session.model.window = role.window;
         }
-        own.policies.role = role.policy()?;
+        own.policies.role = role.policy_by(&self.policies.load)?;
         if let Some(tools) = &role.tools {
             own.toolbox.narrow(tools)?;
         }

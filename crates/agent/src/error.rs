@@ -43,6 +43,12 @@ pub enum AgentError {
     /// A setting is invalid.
     #[error("{0}")]
     Setting(String),
+    /// The session belongs to another user.
+    #[error("session {session} belongs to another user")]
+    OtherUser {
+        /// The session that was refused.
+        session: String,
+    },
     /// There is no session to resume.
     #[error("no session to resume yet")]
     NothingToResume,

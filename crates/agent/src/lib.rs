@@ -36,7 +36,7 @@ pub use config::{AgentConfig, FindModel, PRESETS, preset};
 pub use error::AgentError;
 pub use event::{Event, FailureKind};
 pub use limits::Limits;
-pub use observer::{Frontend, Observer};
+pub use observer::{Frontend, Observer, Source};
 pub use offline::{NAME as OFFLINE, Offline};
 pub use outcome::{Ending, Outcome};
 pub use policy::{DEFAULT_POLICY, LoadPolicy, ModelPolicy, Policies, PolicyKeys};

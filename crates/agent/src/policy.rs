@@ -29,6 +29,8 @@ pub struct Policies {
     pub caller: Option<String>,
     /// Keys that the caller overrides in any policy that is loaded by name.
     pub keys: PolicyKeys,
+    /// The preferences of the user. The keys apply to the policy that they name, or to the default.
+    pub user: ModelPolicy,
     /// The policy of the role.
     pub role: Option<Policy>,
     /// The policy of a setting such as `summarization`.
@@ -41,12 +43,12 @@ pub struct Policies {
     pub load: LoadPolicy,
 }
 
-/// The policy configured for one model.
+/// The policy configured for one model or one user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelPolicy {
     /// The name of the policy.
     pub name: Option<String>,
-    /// Keys to override for this model.
+    /// Keys to override.
     pub keys: PolicyKeys,
 }
 
@@ -58,6 +60,7 @@ impl Default for Policies {
         Self {
             caller: None,
             keys: PolicyKeys::new(),
+            user: ModelPolicy::default(),
             role: None,
             made: None,
             config: None,
@@ -79,6 +82,7 @@ impl fmt::Debug for Policies {
 enum Source {
     Caller,
     Session,
+    User,
     Role,
     Made,
     Config,
@@ -87,14 +91,15 @@ enum Source {
 }
 
 impl Policies {
-    /// Returns the source of the policy for a session and a model: caller > session > role >
-    /// settings > configuration > model > default. A session that stores the default made no
+    /// Returns the source of the policy for a session and a model: caller > session > user >
+    /// role > settings > configuration > model > default. A session that stores the default made no
     /// choice, but a configuration that was changed later does not apply to it.
     fn source(&self, session: Option<&str>, model: Option<&str>) -> Source {
         let chose_default = session == Some(DEFAULT_POLICY);
         match () {
             () if self.caller.is_some() => Source::Caller,
             () if session.is_some() && !chose_default => Source::Session,
+            () if self.user.name.is_some() => Source::User,
             () if self.role.is_some() => Source::Role,
             () if self.made.is_some() => Source::Made,
             () if self.config.is_some() && !chose_default => Source::Config,
@@ -116,23 +121,38 @@ impl Policies {
             Source::Made => return Ok(self.made.clone()),
             Source::Caller => self.caller.as_deref(),
             Source::Session => stored,
+            Source::User => self.user.name.as_deref(),
             Source::Config => self.config.as_deref(),
             Source::Model => own.name.as_deref(),
             Source::Default => None,
         };
         let overrides = session.overrides.iter().map(|(key, value)| (key.clone(), value.clone()));
-        let keys: PolicyKeys =
-            own.keys.iter().cloned().chain(overrides).chain(self.keys.iter().cloned()).collect();
+        let keys: PolicyKeys = own
+            .keys
+            .iter()
+            .chain(self.keys_of_user(name))
+            .cloned()
+            .chain(overrides)
+            .chain(self.keys.iter().cloned())
+            .collect();
         if name.is_none() && keys.is_empty() {
             return Ok(None);
         }
         (self.load)(name.unwrap_or(DEFAULT_POLICY), &keys).map(Some).map_err(AgentError::Setting)
     }
 
-    /// Returns the policy name that a new session stores, chosen by the caller or configuration.
+    /// Returns the keys that the user prefers for a policy.
+    fn keys_of_user(&self, policy: Option<&str>) -> &[(String, String)] {
+        let preferred = self.user.name.as_deref().unwrap_or(DEFAULT_POLICY);
+        if policy.unwrap_or(DEFAULT_POLICY) == preferred { &self.user.keys } else { &[] }
+    }
+
+    /// Returns the policy name that a new session stores, chosen by the caller, the user or the
+    /// configuration.
     #[must_use]
     pub fn first(&self) -> &str {
-        self.caller.as_deref().or(self.config.as_deref()).unwrap_or(DEFAULT_POLICY)
+        let named = self.caller.as_deref().or(self.user.name.as_deref());
+        named.or(self.config.as_deref()).unwrap_or(DEFAULT_POLICY)
     }
 
     /// Sets the effective policy for each model of a session configuration.
@@ -161,15 +181,16 @@ mod tests {
     /// Each row lists the sources that name a policy, and the one that wins.
     #[test]
     fn sources_have_an_order_of_precedence() {
-        use Source::{Caller, Config, Default, Made, Model, Role, Session};
-        let rows: [(&[Source], Source); 12] = [
+        use Source::{Caller, Config, Default, Made, Model, Role, Session, User};
+        let rows: [(&[Source], Source); 13] = [
             (&[], Default),
             (&[Model], Model),
             (&[Config, Model], Config),
             (&[Made, Config, Model], Made),
             (&[Role, Made, Config, Model], Role),
-            (&[Session, Role, Made, Config, Model], Session),
-            (&[Caller, Session, Role, Made, Config, Model], Caller),
+            (&[User, Role, Made, Config, Model], User),
+            (&[Session, User, Role, Made, Config, Model], Session),
+            (&[Caller, Session, User, Role, Made, Config, Model], Caller),
             // A session that stores the default made no choice, but a configuration that was set
             // later does not apply to it.
             (&[Default], Default),
@@ -183,6 +204,10 @@ mod tests {
             let names = |source: Source| named.contains(&source);
             let policies = Policies {
                 caller: names(Caller).then(|| "chat".to_owned()),
+                user: ModelPolicy {
+                    name: names(User).then(|| "auto".to_owned()),
+                    ..ModelPolicy::default()
+                },
                 role: preset("init").filter(|_| names(Role)),
                 made: preset("clear-tools").filter(|_| names(Made)),
                 config: names(Config).then(|| "tail".to_owned()),
@@ -235,6 +260,23 @@ mod tests {
         assert_eq!(high(&policies, &stored(None, &[("fold.high", "2000")]), "m"), auto("3000"));
         let error = policies.of(&stored(Some("nothing"), &[]), "m").unwrap_err().to_string();
         assert!(error.contains("nothing"), "{error}");
+    }
+
+    /// A key of one policy would be an error in another.
+    #[test]
+    fn the_keys_of_a_user_apply_to_the_policy_that_the_user_prefers() {
+        let keys = vec![("window.messages".to_owned(), "60".to_owned())];
+        let user = ModelPolicy { name: Some("window".to_owned()), keys };
+        let mut policies = Policies { user, ..Policies::default() };
+        let policy = policies.of(&stored(None, &[]), "m").unwrap().unwrap();
+        assert_eq!(policy.setting("window.messages").unwrap().as_integer(), Some(60));
+        assert_eq!(policies.first(), "window");
+        let chat = policies.of(&stored(Some("chat"), &[]), "m").unwrap().unwrap();
+        assert_eq!(chat.name, "chat");
+        policies.caller = Some("window".to_owned());
+        let policy =
+            policies.of(&stored(None, &[("window.messages", "30")]), "m").unwrap().unwrap();
+        assert_eq!(policy.setting("window.messages").unwrap().as_integer(), Some(30));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Chooses the session an agent works in: a new or an existing one.
 
-use waterline_log::{Log, LogError, Session};
+use waterline_log::{Filter, Log, LogError, Session};
 
 use crate::error::AgentError;
 
@@ -15,7 +15,7 @@ pub enum Start {
     Open(String),
     /// The session with this id, which must exist.
     Resume(String),
-    /// The session that was used last.
+    /// The session of the user that was used last.
     Latest,
     /// A new session that is a fork of another one.
     Fork {
@@ -27,29 +27,42 @@ pub enum Start {
 }
 
 impl Start {
-    /// Returns the session if it exists. Blocks.
+    /// Returns the session if it exists. Without a user, every session can be opened. Blocks.
     ///
     /// # Errors
-    /// When a session must exist and does not, or the log cannot be read.
-    pub fn find(&self, log: &Log) -> Result<Option<Session>, AgentError> {
-        match self {
-            Self::New => Ok(None),
-            Self::Open(id) => Ok(log.lookup(id)?),
-            Self::Resume(id) | Self::Fork { of: id, .. } => match log.lookup(id)? {
-                Some(session) => Ok(Some(session)),
-                None => Err(LogError::NoSession { id: id.clone() }.into()),
-            },
-            Self::Latest => match log.latest()? {
-                Some(session) => Ok(Some(session)),
-                None => Err(AgentError::NothingToResume),
-            },
+    /// When a session must exist and does not, it belongs to another user, or the log cannot be
+    /// read.
+    pub fn find(&self, log: &Log, user: Option<&str>) -> Result<Option<Session>, AgentError> {
+        let found = match self {
+            Self::New => None,
+            Self::Open(id) => log.lookup(id)?,
+            Self::Resume(id) | Self::Fork { of: id, .. } => {
+                let missing = || LogError::NoSession { id: id.clone() };
+                Some(log.lookup(id)?.ok_or_else(missing)?)
+            }
+            Self::Latest => {
+                let filter = Filter { user: user.map(str::to_owned), ..Filter::default() };
+                let latest = log.sessions(&filter)?.into_iter().find(Session::is_conversation);
+                Some(latest.ok_or(AgentError::NothingToResume)?)
+            }
+        };
+        match &found {
+            Some(session) if is_of_other_user(session, user) => {
+                Err(AgentError::OtherUser { session: session.id.clone() })
+            }
+            _ => Ok(found),
         }
     }
 
     /// Returns the session, created or forked if needed, and whether it is new. A new session
-    /// stores `policy`. Blocks.
-    pub(crate) fn session(&self, log: &Log, policy: &str) -> Result<(Session, bool), AgentError> {
-        let known = self.find(log)?;
+    /// stores `policy` and the user. Blocks.
+    pub(crate) fn session(
+        &self,
+        log: &Log,
+        policy: &str,
+        user: Option<&str>,
+    ) -> Result<(Session, bool), AgentError> {
+        let known = self.find(log, user)?;
         match (self, known) {
             (Self::Fork { at, .. }, Some(of)) => Ok((log.fork(&of.id, *at, None)?, true)),
             (_, Some(session)) => Ok((session, false)),
@@ -58,8 +71,14 @@ impl Start {
                     Self::Open(id) => Session::new(id),
                     _ => Session::with_new_id(),
                 };
-                Ok((log.create(Session { policy: Some(policy.to_owned()), ..made })?, true))
+                let user = user.map(str::to_owned);
+                let policy = Some(policy.to_owned());
+                Ok((log.create(Session { user, policy, ..made })?, true))
             }
         }
     }
+}
+
+fn is_of_other_user(session: &Session, user: Option<&str>) -> bool {
+    user.is_some() && session.user.as_deref().is_some_and(|owner| Some(owner) != user)
 }

@@ -9,7 +9,7 @@ use serde_json::json;
 use test_bed::{Line, TestBed, bash, calls, model, says, sent, tools};
 use waterline_agent::middleware::{HookContext, Hooked, Middleware, To, Verdict};
 use waterline_agent::{
-    ApprovalReply, ApprovalRequest, Ending, Event, FailureKind, Observer, UserInput,
+    ApprovalReply, ApprovalRequest, Ending, Event, FailureKind, Observer, Source, UserInput,
 };
 use waterline_testkit::scripted::Scripted;
 use waterline_testkit::server::{Received, Reply};
@@ -394,7 +394,7 @@ async fn s4_39_summarization_and_context_editing_set_the_policy() {
 struct EventNames(Mutex<Vec<String>>);
 
 impl Observer for EventNames {
-    fn on_event(&self, event: &Event) {
+    fn on_event(&self, _: &Source, event: &Event) {
         let line = serde_json::to_value(event).unwrap();
         self.0.lock().unwrap().push(line["event"].as_str().unwrap().to_owned());
     }

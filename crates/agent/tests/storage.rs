@@ -16,7 +16,8 @@ use futures_util::future::BoxFuture;
 use serde_json::json;
 use test_bed::{Line, TestBed, calls, model, says};
 use waterline_agent::{
-    Agent, ApprovalReply, ApprovalRequest, Approver, Event, Observer, Question, State, UserInput,
+    Agent, ApprovalReply, ApprovalRequest, Approver, Event, Observer, Question, Source, State,
+    UserInput,
 };
 use waterline_log::{Log, Session};
 use waterline_testkit::scripted::Scripted;
@@ -128,7 +129,7 @@ struct LogReader {
 }
 
 impl Observer for LogReader {
-    fn on_event(&self, event: &Event) {
+    fn on_event(&self, _: &Source, event: &Event) {
         if let Event::ToolEnds { text, .. } = event {
             let stored = self.log.entries("s").unwrap();
             let last = String::from_utf8_lossy(&stored.last().unwrap().bytes).into_owned();

@@ -3,6 +3,8 @@
 
 mod test_bed;
 
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -10,8 +12,11 @@ use test_bed::{Line, TestBed, bash, calls, model, says, sent, tools};
 use waterline::message::{Body, Message, Part, Role, ToolCall};
 use waterline::model::Models;
 use waterline_agent::state::edit;
-use waterline_agent::{Agent, AgentError, ApprovalReply, Ending, Local, State, UserInput, Waiting};
-use waterline_log::{Incoming, Session};
+use waterline_agent::{
+    Agent, AgentError, ApprovalReply, Ending, Event, Local, Observer, Source, State, UserInput,
+    Waiting,
+};
+use waterline_log::{Incoming, Log, Options, Session};
 use waterline_provider::wire::parse_stored;
 use waterline_testkit::scripted::Scripted;
 
@@ -782,4 +787,75 @@ fn a_risk_is_found_however_it_is_written() {
     }
     approval.rules = vec![rule("*", "^git push", Ruling::Deny).unwrap()];
     assert!(matches!(decide(&approval, "git push origin"), Decision::Refuse(_)));
+}
+
+/// Records the source of each event.
+#[derive(Default)]
+struct Sources(Mutex<Vec<(Source, String)>>);
+
+impl Observer for Sources {
+    fn on_event(&self, source: &Source, event: &Event) {
+        let name = format!("{event:?}").split([' ', '(']).next().unwrap_or_default().to_owned();
+        self.0.lock().unwrap().push((source.clone(), name));
+    }
+}
+
+/// S4.13, S4.14, S4.17: each turn is a run with an id, which events, checkpoints and the state have.
+/// Checkpoints after each step can be switched off.
+#[tokio::test]
+async fn s4_14_a_run_has_an_id_in_events_checkpoints_and_state() {
+    let bed = TestBed::new();
+    let looks = || calls("list_files", json!({"path": "."}));
+    let server = model(vec![looks(), says("one"), looks(), says("two")]);
+    let sources = Arc::new(Sources::default());
+    let mut config = bed.config(&server);
+    config.observers.push(sources.clone());
+    config.checkpoints = false;
+    let mut agent = bed.open(config).await;
+    for text in ["first", "second"] {
+        agent.turn(UserInput::new(text)).await.unwrap();
+    }
+    let checkpoints = bed.log().checkpoints("s").unwrap();
+    let after: Vec<_> =
+        checkpoints.iter().map(|checkpoint| checkpoint.metadata["after"].clone()).collect();
+    assert_eq!(after, ["turn", "turn"]);
+    let runs: Vec<String> = checkpoints
+        .iter()
+        .map(|checkpoint| checkpoint.metadata["run_id"].as_str().unwrap().to_owned())
+        .collect();
+    assert_ne!(runs[0], runs[1]);
+    assert_eq!(bed.state("s").run_id.as_ref(), Some(&runs[1]));
+    let seen = sources.0.lock().unwrap();
+    let ends: Vec<&Source> =
+        seen.iter().filter(|(_, name)| name == "Ends").map(|(source, _)| source).collect();
+    assert_eq!(
+        ends.iter().map(|source| &source.run_id).collect::<Vec<_>>(),
+        runs.iter().collect::<Vec<_>>()
+    );
+    assert!(ends.iter().all(|source| source.session == "s" && source.context_id == "main"));
+    assert!(ends.iter().all(|source| source.step == 2), "{ends:?}");
+}
+
+/// S3.2: the model knows the time. The system prompt has it, and a message after a pause; what was
+/// sent before stays as it was.
+#[tokio::test]
+async fn s3_2_the_time_is_given_without_changing_what_was_sent() {
+    static TIME: AtomicI64 = AtomicI64::new(1_700_000_000_000);
+    let bed = TestBed::new();
+    let server = model(vec![says("one"), says("two"), says("three")]);
+    let url = bed.directory.path().join("log.db").display().to_string();
+    let options = Options::default().with_clock(|| TIME.load(Ordering::SeqCst));
+    let log = Log::open_with(&url, &options).unwrap();
+    let mut config = bed.config(&server);
+    config.apply_settings().unwrap();
+    let mut agent = Agent::open(log, "s", config, bed.watcher.clone()).await.unwrap();
+    for pause in [0, 60_000, 26 * 3_600_000] {
+        TIME.fetch_add(pause, Ordering::SeqCst);
+        agent.turn(UserInput::new("and now?")).await.unwrap();
+    }
+    let requests: Vec<Vec<Value>> = server.received().iter().map(sent).collect();
+    assert!(requests[0][0]["content"].to_string().contains("This session started at 2023-11-1"));
+    assert!(!requests[1].last().unwrap().to_string().contains("[2023"), "no pause");
+    assert!(requests[2].last().unwrap().to_string().contains("[2023-11-1"), "{:?}", requests[2]);
+    assert_eq!(requests[2][..requests[1].len()], requests[1][..], "the prefix is unchanged");
 }

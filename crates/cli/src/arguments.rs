@@ -59,6 +59,9 @@ pub struct AgentArguments {
     /// Directory of the daily memory files (default: from the config, else none)
     #[arg(long, value_name = "DIR")]
     pub memory: Option<PathBuf>,
+    /// User whose sessions and preferences are used (default: $WATERLINE_USER, else none)
+    #[arg(long, value_name = "NAME")]
+    pub user: Option<String>,
     /// Role of the agent: init, execute, or one of your own
     #[arg(long, value_name = "NAME")]
     pub role: Option<String>,
@@ -86,6 +89,7 @@ impl AgentArguments {
             sets: flags.sets,
             max_tokens: flags.max_tokens,
             memory: flags.memory,
+            user: flags.user.or_else(user_of_environment),
             role: flags.role,
             allow_dirs: flags.allow_dirs,
             approval: flags.approval,
@@ -93,4 +97,9 @@ impl AgentArguments {
             ..Overrides::default()
         }
     }
+}
+
+/// Returns the user that the environment names. `.env` may come from someone else and names none.
+pub fn user_of_environment() -> Option<String> {
+    environment().variable("WATERLINE_USER")
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use waterline_agent::Start;
 use waterline_config::{Config, Overrides};
+use waterline_log::{Log, Session};
 
 use crate::arguments::AgentArguments;
 use crate::db::Database;
@@ -48,4 +49,18 @@ pub fn start(session: Option<&String>, resume: Option<&String>) -> Start {
         (None, Some(id)) => Start::Open(id.clone()),
         (None, None) => Start::New,
     }
+}
+
+/// Applies the preferences of the user that the flags name, else of the session's user.
+pub fn add_preferences(
+    config: &mut Config,
+    log: &Log,
+    overrides: &Overrides,
+    session: Option<&Session>,
+) -> Result<()> {
+    let owner = session.and_then(|session| session.user.as_deref());
+    if let Some(user) = overrides.user.as_deref().or(owner) {
+        config.add_preferences(user, &log.preferences(user)?)?;
+    }
+    Ok(())
 }

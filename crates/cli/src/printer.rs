@@ -9,7 +9,7 @@ use anyhow::Result;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use waterline_agent::{
-    ApprovalReply, ApprovalRequest, Approver, Ending, Event, Observer, Outcome, Question,
+    ApprovalReply, ApprovalRequest, Approver, Ending, Event, Observer, Outcome, Question, Source,
 };
 use waterline_provider::answer::Delta;
 use waterline_session::{Event as CallEvent, LiveSession};
@@ -143,11 +143,12 @@ impl Printer {
 }
 
 impl Observer for Printer {
-    fn on_event(&self, event: &Event) {
+    fn on_event(&self, source: &Source, event: &Event) {
         if self.json {
             if !is_internal(event)
-                && let Ok(line) = serde_json::to_value(event)
+                && let Ok(mut line) = serde_json::to_value(event)
             {
+                add_source(&mut line, source);
                 print(&line);
             }
             return;
@@ -182,7 +183,7 @@ impl Observer for Printer {
                 Event::ToolBegins { name, arguments, .. } => {
                     self.note(&cut(&format!("{context_id}: {name} {arguments}"), CALL))
                 }
-                Event::HookFailed { .. } => self.on_event(event),
+                Event::HookFailed { .. } => self.on_event(source, event),
                 _ => {}
             },
             _ => {}
@@ -215,6 +216,15 @@ impl Approver for Printer {
             let line = self.ask_line(&asking::question(question)).await?;
             asking::answer(question, line)
         })
+    }
+}
+
+/// Adds the session and the run to a line of JSON.
+fn add_source(line: &mut Value, source: &Source) {
+    if let Some(fields) = line.as_object_mut() {
+        fields.entry("session").or_insert_with(|| source.session.clone().into());
+        fields.entry("run").or_insert_with(|| source.run_id.clone().into());
+        fields.entry("step").or_insert_with(|| source.step.into());
     }
 }
 

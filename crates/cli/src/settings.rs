@@ -7,7 +7,7 @@ use waterline::model::{Model, Models};
 use waterline::policy::Policy;
 use waterline::warning::{Oddity, Warning};
 use waterline_agent::approval::Mode;
-use waterline_config::ConfigError;
+use waterline_config::{Config, ConfigError};
 
 use crate::environment::environment;
 use crate::text;
@@ -43,7 +43,8 @@ pub fn setting(text: &str) -> Result<(String, String), String> {
 
 /// Loads a preset or a policy file and sets some of its keys.
 pub fn policy(name: &str, settings: &[(String, String)]) -> Result<Policy, ConfigError> {
-    waterline_config::policy::load(name, settings, environment())
+    let config = Config::load(Arc::clone(environment()))?;
+    waterline_config::policy::load(name, settings, &config.settings.seeds)
 }
 
 /// The approval modes, the default first.

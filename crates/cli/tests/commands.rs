@@ -178,6 +178,33 @@ fn e12_max_message_history() {
     assert_eq!(planned(None).1, 40);
 }
 
+/// S0.30: the four recommended numbers. S3.29: what a user sets is what `policy show` prints.
+#[test]
+fn s0_30_policy_show_prints_the_recommended_numbers_and_what_is_set() {
+    let bare = run(&["policy", "show", "window"], "").out;
+    for number in ["20 simple", "40 general", "60 complex", "100 research"] {
+        assert!(bare.contains(number), "{bare}");
+    }
+    let with = |preset: &str, variables: &[(&str, &str)]| {
+        let mut command = waterline();
+        command.args(["policy", "show", preset]).envs(variables.iter().copied());
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    let window = with("window", &[("MAX_MESSAGE_HISTORY", "60")]);
+    assert!(window.contains("messages = 60") && !window.contains("messages = 40"), "{window}");
+    let budget = with(
+        "budget",
+        &[
+            ("TARGET_USAGE_RATIO", "0.5"),
+            ("COMPRESS_TOOL_OUTPUT", "False"),
+            ("ENABLE_CONTEXT_OPTIMIZATION", "false"),
+        ],
+    );
+    for line in ["target = \"50%\"", "on = false", "when = \"window\""] {
+        assert!(budget.contains(line), "{budget}");
+    }
+}
+
 #[test]
 fn policies_are_listed_printed_and_checked() {
     let listed = run(&["policy", "list"], "").out;

@@ -379,3 +379,92 @@ fn a_notice_is_printed_while_waiting_for_standard_input() {
         "it continues when the pipe is closed"
     );
 }
+
+/// S2.7, S3.29, S3.30: the seeds' names in config files, in any case; `config.json` is read if there
+/// is no `config.toml`.
+#[test]
+fn s2_7_config_files_take_the_names_of_the_seeds() {
+    let world = World::new(Vec::new());
+    let shown = |preset: &str| world.plain(&["policy", "show", preset]).1;
+    world.write(
+        ".config/waterline/config.json",
+        r#"{"agent_max_context_tokens": 80000, "agent_max_context_turns": 30,
+            "agent_max_steps": 12, "TOKEN_CALCULATION_METHOD": "tiktoken"}"#,
+    );
+    let chat = shown("chat");
+    assert!(chat.contains("turns = 30") && chat.contains("tokens = 80000"), "{chat}");
+    let values = world.plain(&["config", "show"]).1;
+    let line = |key: &str| values.lines().find(|line| line.starts_with(key)).unwrap_or_default();
+    assert!(line("agent.steps").contains("12"), "{values}");
+    assert!(line("agent.steps").ends_with("config.json"), "{values}");
+    assert!(line("agent_max_context_turns").contains("30"), "{values}");
+    assert!(line("tokenizer").contains("tiktoken"), "{values}");
+
+    // The project's file is above the user's, `.env` above both, and a flag above all.
+    world.write("waterline.toml", "AGENT_MAX_CONTEXT_TURNS = 25\ntrigger = 1\n");
+    let (code, _, err) = world.plain(&["policy", "show", "chat"]);
+    assert!(code == 2 && err.contains("trigger"), "{err}");
+    world.write("waterline.toml", "AGENT_MAX_CONTEXT_TURNS = 25\n");
+    assert!(shown("chat").contains("turns = 25"));
+    world.write(".env", "AGENT_MAX_CONTEXT_TURNS=22\nTARGET_USAGE_RATIO=0.7\n");
+    assert!(shown("chat").contains("turns = 22"));
+    assert!(shown("budget").contains("target = \"70%\""));
+    let flag = world.plain(&["policy", "show", "chat", "--set", "halve.turns=18"]).1;
+    assert!(flag.contains("turns = 18"), "{flag}");
+
+    world.write(".config/waterline/config.toml", "");
+    std::fs::remove_file(world.path(".env")).unwrap();
+    std::fs::remove_file(world.path("waterline.toml")).unwrap();
+    assert!(shown("chat").contains("turns = 20"), "config.toml replaces config.json");
+}
+
+/// S0.23, S3.32: two users of one log have their own policies and sessions.
+#[test]
+fn s3_32_users_have_their_own_preferences_and_sessions() {
+    let world = World::new((0..20).map(|at| says(&format!("answer {at}"))).collect());
+    let config =
+        |arguments: &[&str]| world.plain(&[&["config"], arguments, &["--db", "log.db"]].concat());
+    assert_eq!(config(&["set", "--user", "ann", "policy", "window"]).0, 0);
+    let (code, out, err) = config(&["set", "--user", "ann", "window.messages", "10"]);
+    assert!(code == 0 && out.contains("ann: window.messages = 10"), "{out}{err}");
+    for (key, value, why) in [
+        ("window.messages", "101", "from 10 to 100"),
+        ("halve.turns", "3", "halve"),
+        ("sail", "1", "sail"),
+    ] {
+        let (code, _, err) = config(&["set", "--user", "ann", key, value]);
+        assert!(code == 2 && err.contains(why), "{err}");
+    }
+    let shown = config(&["show", "--user", "ann"]).1;
+    let line = |key: &str| shown.lines().find(|line| line.starts_with(key)).unwrap_or_default();
+    assert!(line("policy").ends_with("preference of ann"), "{shown}");
+    assert!(line("window.messages").contains("10"), "{shown}");
+
+    for turn in 0..8 {
+        let text = format!("turn {turn}");
+        for (user, session) in [("ann", "a"), ("bob", "b")] {
+            let (code, _, err) = world.run("run", &["--user", user, "--session", session, &text]);
+            assert_eq!(code, 0, "{err}");
+        }
+    }
+    let sent = |session: &str| {
+        let requests = world.server.received();
+        let of_session = |request: &&waterline_testkit::server::Received| {
+            request.body.contains(&format!("workspaces/{session}"))
+        };
+        let last = requests.iter().rfind(of_session).unwrap();
+        let body: serde_json::Value = serde_json::from_str(&last.body).unwrap();
+        body["messages"].as_array().unwrap().len()
+    };
+    assert_eq!(sent("b"), 16, "the system prompt, 7 turns and the new message");
+    assert!(sent("a") <= 12, "{} messages", sent("a"));
+
+    let (code, _, err) = world.run("run", &["--user", "bob", "--session", "a", "mine?"]);
+    assert!(code == 2 && err.contains("belongs to another user"), "{err}");
+    let (_, listed, _) = world.plain(&["sessions", "list", "--user", "ann", "--db", "log.db"]);
+    assert!(listed.contains('a') && listed.lines().count() == 1, "{listed}");
+    let planned = world.plain(&["plan", "a", "--db", "log.db", "--user", "ann", "--json"]).1;
+    let planned: serde_json::Value = serde_json::from_str(&planned).unwrap();
+    assert_eq!(planned["policy"], "window", "{planned}");
+    assert_eq!(config(&["unset", "--user", "ann", "policy"]).0, 2, "window.messages needs it");
+}

@@ -28,6 +28,10 @@ pub struct AgentSettings {
     pub iterations: Option<usize>,
     /// Time limit of one turn, in seconds.
     pub time: Option<u64>,
+    /// Whether each step of a turn writes a checkpoint.
+    pub checkpoints: Option<bool>,
+    /// Whether the model is given the time.
+    pub clock: Option<bool>,
     /// Tools that are enabled in addition to the default ones.
     pub tools_on: Vec<String>,
     /// Tools that are disabled.
@@ -188,6 +192,8 @@ impl AgentSettings {
             steps: newer.steps.or(self.steps),
             iterations: newer.iterations.or(self.iterations),
             time: newer.time.or(self.time),
+            checkpoints: newer.checkpoints.or(self.checkpoints),
+            clock: newer.clock.or(self.clock),
             tools_on: join(self.tools_on, newer.tools_on),
             tools_off: join(self.tools_off, newer.tools_off),
             approval: newer.approval.or(self.approval),

@@ -28,6 +28,7 @@ use crate::models::Models;
 use crate::notice::Notice;
 use crate::overrides::Overrides;
 use crate::policy;
+use crate::seed::SEEDS;
 use crate::settings::ModelSettings;
 use crate::trust;
 
@@ -97,7 +98,9 @@ impl Assembly {
     /// # Errors
     /// The same as [`Assembly::agent_config`].
     pub fn builder(&self, log: Log) -> Result<AgentBuilder, ConfigError> {
-        Ok(AgentBuilder::new(log, self.agent_config()?).role(self.overrides.role.clone()))
+        Ok(AgentBuilder::new(log, self.agent_config()?)
+            .user(self.overrides.user.clone())
+            .role(self.overrides.role.clone()))
     }
 }
 
@@ -107,14 +110,15 @@ fn policies(config: &Config, overrides: &Overrides) -> Policies {
         let keys = model.set.iter().map(|(key, value)| (key.clone(), value.to_string())).collect();
         (name.clone(), ModelPolicy { name: model.policy.clone(), keys })
     };
-    let environment = Arc::clone(&config.environment);
+    let seeds = config.settings.seeds.clone();
     Policies {
         caller: overrides.policy.clone(),
         keys: overrides.sets.clone(),
+        user: config.preferred.clone(),
         config: config.settings.policy.clone(),
         models: config.settings.models.iter().map(own).collect(),
         load: Arc::new(move |name, keys| {
-            policy::load(name, keys, &environment).map_err(|error| error.full_text())
+            policy::load(name, keys, &seeds).map_err(|error| error.full_text())
         }),
         ..Policies::default()
     }
@@ -126,7 +130,7 @@ async fn session_config(
     overrides: &Overrides,
 ) -> Result<(SessionConfig, Vec<Notice>), ConfigError> {
     let models = Models { config };
-    let policy = policy::load(DEFAULT_POLICY, &[], &config.environment)?;
+    let policy = policy::load(DEFAULT_POLICY, &[], &config.settings.seeds)?;
     let model = models.primary(&overrides.model).await?;
     let (fallback, notices) = models.fallback();
     let summariser = models.summariser()?;
@@ -170,7 +174,7 @@ async fn base_agent_config(
             notices.push(Notice::Other(error.to_string()));
         }
     }
-    notices.extend(environment_notices(config));
+    notices.extend(environment_notices(config, overrides));
     notices.extend(trust::notices(config));
     let (skills, skill_notices) = skill::find(&skill_directories(&config.environment));
     agent.skills = skills;
@@ -218,6 +222,8 @@ fn limit(
     limits.steps = overrides.steps.or(agent.steps).unwrap_or(limits.steps);
     limits.iterations = agent.iterations;
     limits.time = agent.time.map(Duration::from_secs);
+    config.clock = agent.clock.unwrap_or(true);
+    config.checkpoints = agent.checkpoints.unwrap_or(true);
     let approval = &mut config.approval;
     approval.mode = overrides.approval.or(agent.approval).unwrap_or_default();
     approval.time = agent.approval_timeout.map_or(approval.time, Duration::from_secs);
@@ -279,21 +285,23 @@ pub fn roles(environment: &Environment) -> Result<(Vec<Role>, Vec<Notice>), Conf
 
 /// Returns notices about environment variables: keys that came with the directory, and settings
 /// that have no effect.
-fn environment_notices(config: &Config) -> Vec<Notice> {
+fn environment_notices(config: &Config, overrides: &Overrides) -> Vec<Notice> {
     let environment = &config.environment;
     let keys = PROVIDER_KEYS
         .into_iter()
         .filter(|name| environment.is_of_file(name))
         .map(Notice::KeyFromEnvFile);
-    let policy = config.settings.policy.as_deref().unwrap_or("auto");
-    let unused = policy::SEEDS
+    let preferred = config.preferred.name.as_deref();
+    let policy = overrides.policy.as_deref().or(preferred).or(config.settings.policy.as_deref());
+    let policy = policy.unwrap_or(DEFAULT_POLICY);
+    let unused = SEEDS
         .iter()
-        .filter(|seed| seed.preset != policy && environment.variable(seed.variable).is_some());
-    let unused = unused.map(|seed| Notice::UnusedVariable {
-        variable: seed.variable,
-        preset: seed.preset,
-        policy: policy.to_owned(),
-    });
+        .filter(|seed| config.settings.seeds.contains_key(seed.variable) && !seed.is_for(policy))
+        .map(|seed| Notice::UnusedVariable {
+            variable: seed.variable,
+            preset: seed.presets.join(", "),
+            policy: policy.to_owned(),
+        });
     keys.chain(unused).collect()
 }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use waterline_agent::ModelPolicy;
 use waterline_sandbox::small_file;
 
 use crate::environment::{self, Environment};
@@ -10,10 +11,15 @@ use crate::error::ConfigError;
 use crate::lang::Lang;
 use crate::notice::Notice;
 use crate::origin::{Origins, Value};
+use crate::seed::SEEDS;
 use crate::settings::{PROJECT, Settings};
+use crate::tokenizer::Tokenizer;
 
 /// The name of the user's config file, in the user's config directory.
 const USER_FILE: &str = "config.toml";
+
+/// The name of the user's config file as JSON, which is read if there is no TOML.
+const USER_JSON: &str = "config.json";
 
 /// The merged settings and their origins.
 #[derive(Clone, Debug)]
@@ -25,7 +31,9 @@ pub struct Config {
     pub notices: Vec<Notice>,
     /// The variables and the working directory they were read from.
     pub environment: Arc<Environment>,
-    origins: Origins,
+    /// The policy that the user prefers.
+    pub(crate) preferred: ModelPolicy,
+    pub(crate) origins: Origins,
 }
 
 impl Config {
@@ -36,6 +44,7 @@ impl Config {
             settings: Settings::default(),
             notices: Vec::new(),
             environment,
+            preferred: ModelPolicy::default(),
             origins: Origins::built_in(),
         }
     }
@@ -51,7 +60,8 @@ impl Config {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
                 text => text?,
             };
-            config.add_file(&text, &path).map_err(|error| error.in_file(&path))?;
+            let added = as_toml(text, &path).and_then(|text| config.add_file(&text, &path));
+            added.map_err(|error| error.in_file(&path))?;
         }
         config.add_variables()?;
         Ok(config)
@@ -95,6 +105,16 @@ impl Config {
             let parsed = lang.trim().parse::<Lang>();
             self.settings.lang = Some(parsed.map_err(|why| invalid("WATERLINE_LANG", &lang, why))?);
         }
+        if let Some(method) = environment.variable("TOKEN_CALCULATION_METHOD") {
+            let parsed = method.trim().parse::<Tokenizer>();
+            let invalid = |why| invalid("TOKEN_CALCULATION_METHOD", &method, why);
+            self.settings.tokenizer = Some(parsed.map_err(invalid)?);
+        }
+        // A blank variable is a mistake here, not the same as an unset one.
+        let seeds = SEEDS.iter().filter_map(|seed| {
+            Some((seed.variable, environment.variable_or_blank(seed.variable)?))
+        });
+        self.settings.seeds.extend(seeds);
         if let Some(steps) = environment.variable("AGENT_MAX_STEPS") {
             let parsed = steps
                 .trim()
@@ -117,8 +137,20 @@ impl Config {
 /// Returns the config files in the order they are read; a later one wins.
 #[must_use]
 pub fn files(environment: &Environment) -> Vec<PathBuf> {
-    let user = environment.user_directory().map(|directory| directory.join(USER_FILE));
+    let user = environment.user_directory().map(|directory| {
+        let (own, json) = (directory.join(USER_FILE), directory.join(USER_JSON));
+        if !own.is_file() && json.is_file() { json } else { own }
+    });
     user.into_iter().chain([environment.at(PROJECT)]).collect()
+}
+
+/// Returns the text of a file as TOML.
+fn as_toml(text: String, path: &Path) -> Result<String, ConfigError> {
+    if path.extension().is_none_or(|extension| extension != "json") {
+        return Ok(text);
+    }
+    let table: toml::Table = serde_json::from_str(&text)?;
+    Ok(toml::to_string(&table)?)
 }
 
 /// Reads a config file. The project's file may come from someone else, so no link in its path may

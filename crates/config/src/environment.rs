@@ -13,6 +13,7 @@ use waterline_sandbox::small_file;
 
 use crate::error::ConfigError;
 use crate::lang::Lang;
+use crate::seed::{ALIASES, SEEDS};
 
 /// The name of the file with variables in the working directory.
 pub(crate) const FILE: &str = ".env";
@@ -34,16 +35,9 @@ pub const KEY_VARIABLES: [&str; 4] = [ANTHROPIC_KEY, OPENAI_KEY, GEMINI_KEY, OWN
 /// Variables that name the locale.
 const LOCALE: [&str; 3] = ["LC_ALL", "LC_MESSAGES", "LANG"];
 
-/// The variables that may be set in the `.env` file in addition to the providers' keys.
-const ALLOWED_IN_FILE: [&str; 7] = [
-    "MAX_MESSAGE_HISTORY",
-    "AGENT_MAX_CONTEXT_TOKENS",
-    "AGENT_MAX_CONTEXT_TURNS",
-    "AGENT_MAX_STEPS",
-    "WATERLINE_MODEL",
-    "WATERLINE_POLICY",
-    "WATERLINE_LANG",
-];
+/// The variables that may be set in the `.env` file in addition to the providers' keys and the
+/// settings of the seeds.
+const ALLOWED_IN_FILE: [&str; 3] = ["WATERLINE_MODEL", "WATERLINE_POLICY", "WATERLINE_LANG"];
 
 /// Where a variable was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -207,10 +201,16 @@ fn parse(text: &str) -> BTreeMap<String, String> {
         // A comment may follow an unquoted value.
         let value = quoted.unwrap_or_else(|| value.split(" #").next().unwrap_or_default().trim());
         let name = name.trim();
-        (ALLOWED_IN_FILE.contains(&name) || PROVIDER_KEYS.contains(&name))
-            .then(|| (name.to_owned(), value.to_owned()))
+        is_allowed_in_file(name).then(|| (name.to_owned(), value.to_owned()))
     };
     text.lines().filter_map(line).collect()
+}
+
+fn is_allowed_in_file(name: &str) -> bool {
+    ALLOWED_IN_FILE.contains(&name)
+        || PROVIDER_KEYS.contains(&name)
+        || SEEDS.iter().any(|seed| seed.variable == name)
+        || ALIASES.iter().any(|(variable, ..)| *variable == name)
 }
 
 #[cfg(test)]

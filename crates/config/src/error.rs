@@ -25,6 +25,15 @@ pub enum ConfigError {
         /// The error in the file.
         source: Box<ConfigError>,
     },
+    /// A JSON file is not a table of settings.
+    #[error("not a JSON object of settings: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A JSON file has a value that settings cannot have.
+    #[error(transparent)]
+    Value(#[from] toml::ser::Error),
+    /// A user cannot have a preference of this name.
+    #[error("{0:?} is not a preference; use policy, model, or a key of the policy")]
+    Preference(String),
     /// A value is outside its range.
     #[error("{key} is {value}; it must be {allowed}")]
     Range {

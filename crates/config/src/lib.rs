@@ -18,7 +18,10 @@ mod notice;
 pub mod origin;
 mod overrides;
 pub mod policy;
+mod preference;
+pub mod seed;
 mod settings;
+mod tokenizer;
 pub mod trust;
 
 pub use agent::{
@@ -32,4 +35,6 @@ pub use lang::Lang;
 pub use models::Models;
 pub use notice::Notice;
 pub use overrides::{ModelOverrides, Overrides};
+pub use preference::check_preferences;
 pub use settings::{ModelSettings, Settings};
+pub use tokenizer::Tokenizer;

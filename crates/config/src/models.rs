@@ -158,7 +158,10 @@ impl Models<'_> {
         let wire = own.wire.unwrap_or_else(|| wire::of_model(name));
         let key = key(name, wire, own, &self.config.environment)?;
         let endpoint = Endpoint::new(wire, own.base_url.as_deref(), key, Timeouts::default())?;
-        let about = Catalogue::builtin().with([own.entry(name)]).resolve(name);
+        let mut entry = own.entry(name);
+        let general = self.config.settings.tokenizer;
+        entry.tokenizer = entry.tokenizer.or(general.map(|tokenizer| tokenizer.method(name)));
+        let about = Catalogue::builtin().with([entry]).resolve(name);
         Ok(ModelTarget {
             about,
             window: own.window,

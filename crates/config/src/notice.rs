@@ -36,8 +36,8 @@ pub enum Notice {
     UnusedVariable {
         /// The variable.
         variable: &'static str,
-        /// The policy it applies to.
-        preset: &'static str,
+        /// The policies it applies to.
+        preset: String,
         /// The policy in use.
         policy: String,
     },

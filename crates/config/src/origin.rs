@@ -10,21 +10,28 @@ use crate::agent::{COMMAND_TIMEOUT, DEFAULT_WORKSPACE_DAYS};
 use crate::environment::{self, Environment, KEY_VARIABLES, VariableOrigin};
 use crate::error::ConfigError;
 use crate::notice::Notice;
+use crate::seed::{self, ALIASES, SEEDS, Seed};
 
 /// The origin of a default value.
 pub const BUILT_IN: &str = "built in";
 
-/// Environment variables that set a value, and the keys they set.
-const VARIABLES: [(&str, &str); 8] = [
+/// Environment variables of this program, and the keys they set.
+const VARIABLES: [(&str, &str); 4] = [
     ("WATERLINE_MODEL", "model"),
     ("WATERLINE_BASE_URL", "base_url"),
     ("WATERLINE_POLICY", "policy"),
     ("WATERLINE_LANG", "lang"),
-    ("AGENT_MAX_STEPS", "agent.steps"),
-    ("AGENT_MAX_CONTEXT_TOKENS", "agent_max_context_tokens"),
-    ("AGENT_MAX_CONTEXT_TURNS", "agent_max_context_turns"),
-    ("MAX_MESSAGE_HISTORY", "max_message_history"),
 ];
+
+/// Returns every variable that sets something, and its key.
+fn variables() -> impl Iterator<Item = (&'static str, String)> {
+    let own = VARIABLES.iter().map(|(name, key)| (*name, (*key).to_owned()));
+    let seeds = SEEDS.iter().map(|seed| (seed.variable, seed.variable.to_lowercase()));
+    let aliases = ALIASES.iter().map(|(name, section, key)| {
+        (*name, section.map_or((*key).to_owned(), |section| format!("{section}.{key}")))
+    });
+    own.chain(seeds).chain(aliases)
+}
 
 /// A value and its origin.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -53,6 +60,11 @@ impl Value {
 pub(crate) struct Origins(BTreeMap<String, (String, String)>);
 
 impl Origins {
+    /// Adds a preference of a user.
+    pub(crate) fn add_preference(&mut self, user: &str, name: &str, value: &str) {
+        self.0.insert(name.to_owned(), (value.to_owned(), format!("preference of {user}")));
+    }
+
     /// Returns the defaults that are plain values. Others, such as the model, depend on a rule.
     pub(crate) fn built_in() -> Self {
         let values = [
@@ -80,11 +92,13 @@ impl Origins {
         path: &Path,
         notices: &[Notice],
     ) -> Result<(), ConfigError> {
-        let table: toml::Table = toml::from_str(text)?;
+        let mut table: toml::Table = toml::from_str(text)?;
+        seed::rename(&mut table);
         let mut flat = Vec::new();
         flatten("", &toml::Value::Table(table), &mut flat);
         for (key, value) in flat.into_iter().filter(|(key, _)| !is_lowered(key, notices)) {
             let shown = shown(&key, &value);
+            let key = Seed::named(&key).map_or(key, |seed| seed.variable.to_lowercase());
             self.0.insert(key, (shown, path.display().to_string()));
         }
         Ok(())
@@ -92,13 +106,13 @@ impl Origins {
 
     /// Adds the values of variables, except those that were lowered to the limit in force.
     pub(crate) fn add_variables(&mut self, environment: &Environment, notices: &[Notice]) {
-        for (name, key) in VARIABLES {
+        for (name, key) in variables() {
             let found = environment.find(name).filter(|(_, origin)| {
-                *origin == VariableOrigin::Process || !is_lowered(key, notices)
+                *origin == VariableOrigin::Process || !is_lowered(&key, notices)
             });
             if let Some((value, origin)) = found {
-                let value = if is_address(key) { bare(&value) } else { value };
-                self.0.insert(key.to_owned(), (value, variable_origin(name, origin)));
+                let value = if is_address(&key) { bare(&value) } else { value };
+                self.0.insert(key, (value, variable_origin(name, origin)));
             }
         }
         // A key's value is never shown.

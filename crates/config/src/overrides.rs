@@ -22,6 +22,8 @@ pub struct Overrides {
     pub max_tokens: Option<usize>,
     /// The directory of the daily memory files.
     pub memory: Option<PathBuf>,
+    /// The user whose sessions and preferences are used.
+    pub user: Option<String>,
     /// The agent's role.
     pub role: Option<String>,
     /// Directories whose files the agent may access in addition to the workspace.

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use waterline::message::Wire;
 use waterline::model::ModelEntry;
-use waterline::tokens::Method;
 use waterline_provider::address::is_local;
 
 use crate::agent::{AgentSettings, McpSettings};
 use crate::error::ConfigError;
 use crate::lang::Lang;
 use crate::notice::Notice;
+use crate::seed::{self, SeedValues};
+use crate::tokenizer::Tokenizer;
 
 /// The name of the project's config file, in the working directory.
 pub(crate) const PROJECT: &str = "waterline.toml";
@@ -34,6 +35,8 @@ pub struct Settings {
     pub policy: Option<String>,
     /// The directory of the daily memory files.
     pub memory: Option<PathBuf>,
+    /// How tokens are counted, for models that have no setting of their own.
+    pub tokenizer: Option<Tokenizer>,
     /// The language: `en` or `zh`.
     pub lang: Option<Lang>,
     /// The `[models.NAME]` sections.
@@ -45,6 +48,9 @@ pub struct Settings {
     /// The `[mcp.NAME]` sections.
     #[serde(default)]
     pub mcp: BTreeMap<String, McpSettings>,
+    /// Values of settings that have the names of the agents that presets reproduce.
+    #[serde(skip)]
+    pub seeds: SeedValues,
     /// Whether `base_url` comes from the project's file. No key is sent to such an address unless
     /// the user passes one for it.
     #[serde(skip)]
@@ -82,8 +88,8 @@ pub struct ModelSettings {
     pub cache_minimum: Option<usize>,
     /// Seconds for which a cached prompt is kept.
     pub cache_life: Option<u64>,
-    /// How tokens are counted: `o200k`, `cl100k` or `estimate`.
-    pub tokenizer: Option<Method>,
+    /// How tokens are counted: `o200k`, `cl100k`, `estimate` or `tiktoken`.
+    pub tokenizer: Option<Tokenizer>,
     /// The price of a million uncached prompt tokens.
     pub price: Option<f64>,
     /// The policy for this model.
@@ -131,7 +137,7 @@ impl ModelSettings {
     /// it limits the prompt, in the catalogue it includes the answer.
     pub(crate) fn entry(&self, name: &str) -> ModelEntry {
         let mut entry = ModelEntry::new(name);
-        entry.tokenizer = self.tokenizer;
+        entry.tokenizer = self.tokenizer.map(|tokenizer| tokenizer.method(name));
         entry.output = self.output;
         entry.chars_per_token = self.chars_per_token;
         entry.images = self.images;
@@ -179,7 +185,14 @@ impl Settings {
     /// # Errors
     /// When the text is not TOML, or a key or a value is not allowed.
     pub(crate) fn parse(text: &str) -> Result<Self, ConfigError> {
-        let settings: Self = toml::from_str(text)?;
+        let mut table: toml::Table = toml::from_str(text)?;
+        let whole = table.clone();
+        let seeds = seed::lift(&mut table);
+        seed::rename(&mut table);
+        // An error in the text itself names the line.
+        let settings: Self =
+            if table == whole { toml::from_str(text)? } else { table.try_into()? };
+        let settings = Self { seeds, ..settings };
         settings.models.iter().try_for_each(|(name, model)| model.check(name))?;
         settings.agent.check()?;
         settings.mcp.iter().try_for_each(|(name, server)| server.check(name))?;
@@ -281,10 +294,12 @@ impl Settings {
             summariser: newer.summariser.or(self.summariser),
             policy: newer.policy.or(self.policy),
             memory: newer.memory.or(self.memory),
+            tokenizer: newer.tokenizer.or(self.tokenizer),
             lang: newer.lang.or(self.lang),
             models,
             agent: self.agent.merge(newer.agent),
             mcp: self.mcp.into_iter().chain(newer.mcp).collect(),
+            seeds: self.seeds.into_iter().chain(newer.seeds).collect(),
         }
     }
 }
@@ -309,7 +324,7 @@ mod tests {
         let known = models.resolve("gpt-4o");
         assert_eq!((known.window, known.output, known.images), (128_000, 2_000, false));
         let own = models.resolve("mine");
-        assert!(own.images && own.counter().method() == Method::O200k);
+        assert!(own.images && own.counter().method() == waterline::tokens::Method::O200k);
         let error =
             Settings::parse("[models.a]\ntokenizer = \"tiktoken\"").unwrap_err().to_string();
         assert!(error.contains("o200k"), "{error}");

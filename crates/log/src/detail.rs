@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::entry::Entry;
 use crate::error::Result;
 use crate::generation::Generation;
+use crate::job::SUMMARY_JOB;
 use crate::log::Log;
 use crate::navigate::Branch;
 use crate::session::{Document, Filter, Session};
@@ -39,6 +40,8 @@ pub struct Detail {
     pub generations: Vec<Generation>,
     /// The newest valid summary.
     pub summary: Option<Summary>,
+    /// Whether a background summary is under way, or waits for a process to make it.
+    pub is_summarizing: bool,
     /// The total usage of its model calls.
     pub usage: CallTotals,
     /// The requested messages.
@@ -84,6 +87,7 @@ impl Log {
                 .into_iter()
                 .filter(|fold| fold.position <= end)
                 .collect(),
+            is_summarizing: self.jobs(Some(&session.id))?.iter().any(|job| job.kind == SUMMARY_JOB),
             summary: self.summary(&session.id)?.filter(|summary| summary.until <= end),
             branches: self.branches(&session.id)?,
             children: self

@@ -1,6 +1,7 @@
 //! A queue of background jobs that survives crashes. A worker takes a job for a limited time; if it
-//! dies, another worker takes the job. A failed job is retried up to [`ATTEMPTS`] times. The
-//! product does not add jobs yet: background summaries will be the first (docs/decisions/0011).
+//! dies, another worker takes the job. A failed job is retried up to [`ATTEMPTS`] times. A
+//! background summary is a job of its session: the process that holds the session makes it, and the
+//! next one does if that process ends before (docs/decisions/0024).
 
 use std::time::Duration;
 
@@ -10,6 +11,9 @@ use crate::store::{Connection, Row, values};
 
 /// The maximum number of attempts per job.
 pub const ATTEMPTS: u64 = 5;
+
+/// The kind of the jobs that summarize messages of a session in the background.
+pub const SUMMARY_JOB: &str = "summary";
 
 /// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +60,34 @@ impl Log {
         self.write(move |connection| {
             session.as_ref().map_or(Ok(()), |id| crate::session::load(connection, id).map(drop))?;
             insert(connection, &kind, session.as_deref(), &payload, now)
+        })
+    }
+
+    /// Adds a job in place of all jobs of its kind that a session has, and returns its number.
+    ///
+    /// # Errors
+    /// If the session does not exist.
+    pub fn replace_jobs(&self, kind: &str, session: &str, payload: &str) -> Result<i64> {
+        let kind = kind.to_owned();
+        let session = session.to_owned();
+        let payload = payload.to_owned();
+        let now = self.now();
+        self.write(move |connection| {
+            crate::session::load(connection, &session)?;
+            let sql = "DELETE FROM job WHERE session = $1 AND kind = $2";
+            connection.run(sql, values![&session, &kind])?;
+            insert(connection, &kind, Some(&session), &payload, now)
+        })
+    }
+
+    /// Deletes a job, and returns whether it still existed. Of several processes that have done the
+    /// work of a job, one gets `true`.
+    ///
+    /// # Errors
+    /// If the log cannot be written.
+    pub fn claim_job(&self, key: i64) -> Result<bool> {
+        self.write(move |connection| {
+            Ok(connection.run("DELETE FROM job WHERE key = $1", values![key])? == 1)
         })
     }
 

@@ -138,10 +138,10 @@ fn left_with_kind(connection: &mut dyn Connection, session: &str) -> Result<Vec<
 
 /// Returns the start of the newest rewind that ended at the current tip.
 fn rewound_from(connection: &mut dyn Connection, session: &Session) -> Result<Option<Tip>> {
-    let sql = "SELECT from_branch, from_position FROM move WHERE session = $1 AND kind = $2 \
-               AND to_branch = $3 AND to_position = $4 ORDER BY number DESC";
+    let sql = "SELECT from_branch, from_position FROM move WHERE session = $1 \
+               AND kind IN ($2, $5) AND to_branch = $3 AND to_position = $4 ORDER BY number DESC";
     let Tip { branch, position } = session.tip;
-    let values = values![&session.id, Kind::Rewind.name(), branch, position];
+    let values = values![&session.id, Kind::Rewind.name(), branch, position, Kind::Restore.name()];
     for row in connection.rows(sql, values)? {
         let tip = Tip { branch: row.int(0), position: row.count(1) };
         // An import records every left branch as a rewind, also those on another path.
@@ -256,11 +256,11 @@ impl Log {
         })
     }
 
-    /// Undoes the newest rewind that ended at the current tip. Calling it again undoes the rewind
-    /// before that.
+    /// Undoes the newest rewind or restore that ended at the current tip. Calling it again undoes
+    /// the one before that.
     ///
     /// # Errors
-    /// If no rewind ended at the current tip.
+    /// If no rewind or restore ended at the current tip.
     pub fn redo(&self, session: &str) -> Result<Session> {
         let id = session.to_owned();
         let now = self.now();

@@ -13,6 +13,12 @@ use crate::tree::Tip;
 /// A JSON object that the log stores without interpreting it.
 pub type Document = Map<String, Value>;
 
+/// Returns a new random id.
+#[must_use]
+pub fn new_id() -> String {
+    uuid::Uuid::new_v4().simple().to_string()
+}
+
 /// The relation of a session to its parent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Relation {
@@ -134,7 +140,7 @@ impl Session {
     /// Returns an empty session with a generated id.
     #[must_use]
     pub fn with_new_id() -> Self {
-        Self::new(uuid::Uuid::new_v4().simple().to_string())
+        Self::new(new_id())
     }
 
     pub(crate) fn of(name: &str, mut row: Row) -> Result<Self> {

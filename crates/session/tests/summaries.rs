@@ -352,3 +352,50 @@ async fn truncated_summary_is_rejected() {
     talk(&mut live, 0..16).await;
     assert!(bed.log().summary("s").unwrap().is_none());
 }
+
+/// S2.15, S3.11: a background summary is a job in the log. If its process ends before it is made,
+/// the next process makes it, and the memory gets it once.
+#[tokio::test]
+async fn s3_11_summary_that_a_process_did_not_finish_is_made_by_the_next_one() {
+    let count = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&count);
+    let open = Arc::new(AtomicBool::new(false));
+    let gate = Arc::clone(&open);
+    let server = server(move |_, received| {
+        seen.fetch_add(1, Ordering::SeqCst);
+        while !gate.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        fair("[DAILY]\n- planned, order 4711\n[MEMORY]\nnone", received)
+    });
+    let bed = TestBed::new();
+    let memory = bed.0.path().join("memory");
+    let chat = policy("chat", &[("halve.turns", "6"), ("summarise.max", "300")]);
+    let config = || SessionConfig {
+        memory: Some(Arc::new(DayFiles::new(&memory))),
+        ..config(&server, 50_000, chat.clone())
+    };
+    let is_summarizing = || {
+        let log = bed.log();
+        log.detail(log.session("s").unwrap(), 0..0).unwrap().is_summarizing
+    };
+    let mut live = bed.open(config()).await;
+    talk(&mut live, 0..7).await;
+    assert_eq!(live.generation().number, 1);
+    assert!(is_summarizing());
+    // As a process that is killed: the work is lost, the job stays.
+    drop(live);
+    open.store(true, Ordering::SeqCst);
+    assert!(is_summarizing() && bed.log().summary("s").unwrap().is_none());
+
+    let mut live = bed.open(config()).await;
+    talk(&mut live, 7..8).await;
+    live.finish().await;
+    assert!(bed.log().summary("s").unwrap().unwrap().text.contains("order 4711"));
+    assert!(!is_summarizing());
+    let file = std::fs::read_dir(&memory).unwrap().next().unwrap().unwrap().path();
+    let day = std::fs::read_to_string(file).unwrap();
+    assert_eq!(day.matches("order 4711").count(), 1, "{day}");
+    talk(&mut live, 8..9).await;
+    assert!(server.received().pop().unwrap().body.contains("order 4711"));
+}

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::Ordering;
 
-use serde_json::json;
 use waterline::message::Message;
 use waterline_provider::answer::{Answer, Stop};
 use waterline_provider::wire::Shape;
@@ -43,7 +42,7 @@ fn record(answer: &Answer, turn: &mut TurnState) -> AnswerNote {
         state.loops += 1;
         local.is_truncated = is_truncated;
     });
-    let checkpoint = Some(json!({"step": turn.steps, "after": "model", "source": "agent"}));
+    let checkpoint = turn.writes_checkpoints.then(|| turn.checkpoint("model"));
     AnswerNote { changes: vec![change], checkpoint }
 }
 
@@ -78,6 +77,7 @@ impl Agent {
         }
         let schema = self.request_schema(turn)?;
         self.live.answer_as(schema, turn.repaired);
+        self.observers.set_source(|source| source.step = turn.steps + 1);
         self.emit(&Event::Asks(turn.steps + 1));
         let observers = self.observers.clone();
         let emit = move |event| observers.emit(&Event::Call(event));

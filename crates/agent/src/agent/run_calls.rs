@@ -232,10 +232,8 @@ impl Agent {
                 stored += 1;
                 turn.tool_calls += 1;
                 let is_last = is_last_group && stored == group.len();
-                if is_last {
-                    self.live.stage_checkpoint(
-                        json!({"step": turn.steps, "after": "tools", "source": "agent"}),
-                    );
+                if is_last && turn.writes_checkpoints {
+                    self.live.stage_checkpoint(turn.checkpoint("tools"));
                 }
                 let forced = self.store_result(call, is_last, turn).await?;
                 next = next.or(forced);

@@ -6,6 +6,7 @@ use serde_json::Value;
 use waterline::message::{Body, Message, Part, Role};
 use waterline_log::Session;
 
+use super::clock;
 use super::run_calls::result_message;
 use super::turn_state::{Next, TurnState};
 use super::{Agent, HookData};
@@ -76,12 +77,26 @@ impl Agent {
         self.cancel_open_calls().await?;
         let mut parts = vec![Part::text(input.text.trim_end())];
         parts.extend(input.parts);
+        parts.extend(self.time().await?.map(Part::text));
         if let Some(schema) = self.schema()? {
             parts.push(Part::text(schema.request()));
         }
         // Stored in one transaction with the first request of the turn, before it is sent.
         self.live.stage(vec![Message::new(Role::User, parts)]).await?;
         Ok(Next::Model)
+    }
+
+    /// Returns the time for the new message if the conversation paused before it. It is stored with
+    /// the message, so what was sent before stays as it was.
+    async fn time(&self) -> Result<Option<String>, AgentError> {
+        let tip = self.live.session().tip;
+        if !self.config.clock || tip.position() == 0 {
+            return Ok(None);
+        }
+        let newest = tip.position() - 1..tip.position();
+        let log = self.live.log();
+        let entries = log.handle().run(move |log| log.entries_in(tip, newest)).await?;
+        Ok(entries.last().and_then(|entry| clock::line(entry.time, log.now())))
     }
 
     /// Runs the `before_agent` hooks, which may change the texts of the input.
@@ -95,7 +110,9 @@ impl Agent {
             attached: attached.collect(),
             ..HookData::default()
         };
-        let next = self.run_hooks(Hook::BeforeAgent, &mut TurnState::new(), &mut data).await?;
+        let next = self
+            .run_hooks(Hook::BeforeAgent, &mut TurnState::new(String::new(), true), &mut data)
+            .await?;
         if next.is_none() {
             input.text = data.input;
             let texts = input.parts.iter_mut().filter_map(|part| match &mut part.body {

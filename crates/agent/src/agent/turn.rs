@@ -4,7 +4,6 @@
 //! tool results go to the model, and an answer without calls ends the turn. An interrupted turn
 //! therefore resumes from the log alone, wherever it stopped.
 
-use serde_json::json;
 use waterline_session::SessionError;
 
 use super::lease::Lease;
@@ -68,7 +67,7 @@ impl Agent {
 
     /// Runs steps until one of them ends the turn.
     async fn run_steps(&mut self, mut next: Next) -> Result<Outcome, AgentError> {
-        let mut turn = TurnState::new();
+        let mut turn = self.begin_run().await?;
         self.live.clear_ephemeral();
         self.emit(&Event::Begins);
         let ending = loop {
@@ -85,6 +84,21 @@ impl Agent {
             })?;
         };
         self.finish_turn(&mut turn, ending).await
+    }
+
+    /// Gives the run its id, which its events and checkpoints have too.
+    async fn begin_run(&mut self) -> Result<TurnState, AgentError> {
+        let run_id = waterline_log::new_id();
+        let session = self.live.session();
+        self.observers.set_source(|source| {
+            source.session.clone_from(&session.id);
+            source.context_id.clone_from(&session.context_id);
+            source.run_id.clone_from(&run_id);
+            source.step = 0;
+        });
+        let id = run_id.clone();
+        self.stage(move |state, _| state.run_id = Some(id.clone())).await?;
+        Ok(TurnState::new(run_id, self.config.checkpoints))
     }
 
     /// Returns the next step, derived from the session, or `None` if the last turn is finished.
@@ -114,9 +128,8 @@ impl Agent {
             self.stage(|state, _| state.schema = None).await?;
         }
         // The last step wrote a checkpoint; the turn needs another only if something changed since.
-        if self.live.is_staged() {
-            self.live
-                .stage_checkpoint(json!({"step": turn.steps, "after": "turn", "source": "agent"}));
+        if self.live.is_staged() || !turn.writes_checkpoints {
+            self.live.stage_checkpoint(turn.checkpoint("turn"));
             self.commit().await?;
         }
         self.emit(&Event::Ends);

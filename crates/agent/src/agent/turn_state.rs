@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+use serde_json::{Value, json};
 use waterline::message::Message;
 use waterline_provider::answer::{Answer, Usage};
 
@@ -51,6 +52,10 @@ impl MustEnd {
 /// The state of a running turn.
 #[derive(Debug)]
 pub(super) struct TurnState {
+    /// The id of this run.
+    pub(super) run_id: String,
+    /// Whether each step writes a checkpoint.
+    pub(super) writes_checkpoints: bool,
     pub(super) started: Instant,
     /// Model calls so far.
     pub(super) steps: usize,
@@ -73,8 +78,10 @@ pub(super) struct TurnState {
 }
 
 impl TurnState {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(run_id: String, writes_checkpoints: bool) -> Self {
         Self {
+            run_id,
+            writes_checkpoints,
             started: Instant::now(),
             steps: 0,
             tool_calls: 0,
@@ -88,6 +95,11 @@ impl TurnState {
             replies: BTreeMap::new(),
             middleware_replies: BTreeMap::new(),
         }
+    }
+
+    /// Returns the metadata of a checkpoint after a part of the turn.
+    pub(super) fn checkpoint(&self, after: &str) -> Value {
+        json!({"step": self.steps, "after": after, "source": "agent", "run_id": self.run_id})
     }
 
     pub(super) const fn counters(&self, iterations: usize) -> Counters {

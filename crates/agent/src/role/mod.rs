@@ -12,6 +12,7 @@ use waterline::policy::Policy;
 pub use hand_off::{Transfer, transfer};
 
 use crate::error::AgentError;
+use crate::policy::{DEFAULT_POLICY, LoadPolicy, Policies};
 use waterline_sandbox::small_file::Folder;
 
 /// The shipped roles.
@@ -68,13 +69,20 @@ impl Role {
     /// # Errors
     /// When the policy does not exist, or a key is invalid.
     pub fn policy(&self) -> Result<Option<Policy>, AgentError> {
+        self.policy_by(&Policies::default().load)
+    }
+
+    /// Returns the policy as `load` reads it, if the role has one.
+    ///
+    /// # Errors
+    /// When the policy does not exist, or a key is invalid.
+    pub fn policy_by(&self, load: &LoadPolicy) -> Result<Option<Policy>, AgentError> {
         if self.policy.is_none() && self.set.is_empty() {
             return Ok(None);
         }
         let settings: Vec<(String, String)> =
             self.set.iter().map(|(key, value)| (key.clone(), value.to_string())).collect();
-        let policy = Policy::preset_with(self.policy.as_deref().unwrap_or("auto"), &settings);
-        policy
+        load(self.policy.as_deref().unwrap_or(DEFAULT_POLICY), &settings)
             .map(Some)
             .map_err(|error| AgentError::Setting(format!("role {}: {error}", self.name)))
     }

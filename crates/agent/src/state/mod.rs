@@ -52,6 +52,8 @@ pub struct State {
     pub transfers: u64,
     /// Positions of messages that folds keep verbatim.
     pub pins: Vec<u64>,
+    /// The id of the newest run: one turn, or one attempt to resume it.
+    pub run_id: Option<String>,
     /// Unknown keys.
     pub other: Document,
 }
@@ -119,6 +121,7 @@ impl State {
             role: fields.take("role")?,
             transfers: fields.take("transfers")?,
             pins: fields.take("pins")?,
+            run_id: fields.take("run_id")?,
             other: fields.rest(),
         })
     }
@@ -141,6 +144,7 @@ impl State {
         fields.put("role", &self.role)?;
         fields.put("transfers", &self.transfers)?;
         fields.put("pins", &self.pins)?;
+        fields.put("run_id", &self.run_id)?;
         session.state = fields.rest();
         Ok(())
     }

@@ -20,7 +20,7 @@ use waterline::policy::Policy;
 use waterline_agent::tool::Toolbox;
 use waterline_agent::{
     Agent, AgentConfig, ApprovalReply, ApprovalRequest, Approver, Event, Local, Observer, Question,
-    State,
+    Source, State,
 };
 use waterline_log::{Log, Session};
 use waterline_provider::retry::Retry;
@@ -54,7 +54,7 @@ impl Watcher {
 }
 
 impl Observer for Watcher {
-    fn on_event(&self, event: &Event) {
+    fn on_event(&self, _: &Source, event: &Event) {
         self.events.lock().unwrap().push(event.clone());
     }
 }

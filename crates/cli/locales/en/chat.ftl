@@ -14,8 +14,10 @@ command-resume = Resume an interrupted turn
 command-fork = Continue in a copy of the session, from here or from after message N
 command-rewind = Go back N turns (default: 1); /redo restores them
 command-undo = Undo the last turn, or the last N; /redo restores them
-command-redo = Restore what the last /undo or /rewind removed; again for the one before
+command-redo = Restore what the last /undo, /rewind or /restore removed; again for the one before
 command-branches = List the branches of this session; with an ID, switch to one
+command-checkpoints = List the checkpoints of this session
+command-restore = Restore the messages and the state of checkpoint N; /redo goes forward again
 command-memory = Show where the memory is and its newest lines; with TEXT, search it
 command-recall = Search all messages of this session
 command-skill = List the skills, turn one on, or turn it off
@@ -69,6 +71,17 @@ chat-clean-question = { $workspaces ->
    *[other] { $session_days } days
 } would be deleted. Delete them?
 chat-clean-done = Deleted
+
+## chat/old_sessions.rs
+
+old-sessions = { $count ->
+        [one] 1 session has
+       *[other] { $count } sessions have
+    } not been used for { $days } days; delete with /clean or `waterline sessions clean`
+old-sessions-question = { $count ->
+        [one] 1 session has
+       *[other] { $count } sessions have
+    } not been used for { $days } days. Delete? [y/N/never]{" "}
 
 ## chat/commands/clear.rs
 

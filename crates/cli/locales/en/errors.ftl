@@ -34,6 +34,7 @@ error-config-range = { $key } is { $value }; it must be { $allowed }
 error-config-server = mcp.{ $name } must set either `command` or `url`
 error-config-project = { $file } sets { $key }, which { $why }; that belongs in your user config
 error-config-variable = invalid { $name }={ $value }: { $why }
+error-config-preference = { $name } is not a preference; set policy, model, or a key of the policy (see `waterline policy keys`)
 error-config-seed-variable = { $name } is { $value }
 error-config-no-home = cannot expand { $path }: HOME is not set; use an absolute path
 error-config-no-data-directory = no data directory: HOME is not set; set HOME, or name a log with --db
@@ -95,6 +96,7 @@ error-session-ending = cancelled: the program is shutting down
 
 error-agent-state = session { $session }: invalid stored { $field } ({ $why }); if a newer version of the program wrote it, use that version, otherwise restore an earlier checkpoint
 error-agent-in-use = session { $session } is in use by another process; wait for it to finish, stop it, or fork the session
+error-agent-other-user = session { $session } belongs to another user; open it with that user's --user
 error-agent-no-session = no session to resume yet
 error-agent-finished = nothing to resume: the last turn is finished
 

@@ -172,3 +172,6 @@ config-found-on-server = found: the server
 config-not-trusted = its server is asked once you trust it
 config-unavailable = not available: run `waterline doctor`
 config-file-missing = { $path }  (missing)
+config-no-user = no user; give --user NAME or set WATERLINE_USER
+config-preference-set = { $user }: { $key } = { $value }
+config-preference-unset = { $user }: { $key } is no longer set

@@ -60,6 +60,11 @@ diff-own =
     }
 
 rewind-done = { $id }: { $before } → { $after } messages
+checkpoint-line = { $count ->
+        [one] 1 message
+       *[other] { $count } messages
+    }, after { $after }, step { $step }
+checkpoint-unknown = no checkpoint { $id } in this session; list them with `waterline sessions checkpoints` or /checkpoints
 rewind-no-message = session { $session } has no message { $prefix }; `waterline sessions show --json` lists the ids
 rewind-ambiguous = { $prefix } matches { $count } messages; type more of the id
 

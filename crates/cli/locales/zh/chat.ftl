@@ -14,8 +14,10 @@ command-resume = 继续中断的一轮
 command-fork = 在会话的副本中继续，从此处或第 N 条消息之后
 command-rewind = 回退 N 轮（默认 1）；/redo 可恢复
 command-undo = 撤销上一轮或最近 N 轮；/redo 可恢复
-command-redo = 恢复上次 /undo 或 /rewind 移除的内容；可多次使用
+command-redo = 恢复上次 /undo、/rewind 或 /restore 移除的内容；可多次使用
 command-branches = 列出本会话的分支；给出 ID 则切换
+command-checkpoints = 列出本会话的检查点
+command-restore = 恢复检查点 N 的消息和状态；/redo 可再次前进
 command-memory = 显示记忆的位置和最新内容；给出文字则搜索
 command-recall = 搜索本会话的全部消息
 command-skill = 列出技能，启用或停用一个技能
@@ -54,6 +56,11 @@ cancel-nothing = 没有正在进行的操作
 chat-clean-nothing = 没有可清理的内容
 chat-clean-question = 将删除 { $workspace_days } 天未用的 { $workspaces } 个工作区和 { $session_days } 天未用的 { $sessions } 个会话。确定删除吗？
 chat-clean-done = 已删除
+
+## chat/old_sessions.rs
+
+old-sessions = 有 { $count } 个会话已 { $days } 天未使用；可用 /clean 或 `waterline sessions clean` 删除
+old-sessions-question = 有 { $count } 个会话已 { $days } 天未使用。要删除吗？[y/N/never]{" "}
 
 ## chat/commands/clear.rs
 

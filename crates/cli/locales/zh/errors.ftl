@@ -41,6 +41,7 @@ error-config-range = { $key } 为 { $value }；允许的值：{ $allowed }
 error-config-server = mcp.{ $name } 必须设置 command 或 url 之一
 error-config-project = { $file } 设置了 { $key }（{ $why }）；请在您自己的配置中设置
 error-config-variable = { $name }={ $value } 无效：{ $why }
+error-config-preference = { $name } 不是可用的偏好；可设置 policy、model 或策略的键（见 `waterline policy keys`）
 error-config-seed-variable = { $name } 为 { $value }
 error-config-no-home = 无法展开 { $path }：未设置 HOME；请使用绝对路径
 error-config-no-data-directory = 没有数据目录：未设置 HOME；请设置 HOME，或用 --db 指定日志
@@ -102,6 +103,7 @@ error-session-ending = 已取消：程序正在退出
 
 error-agent-state = 会话 { $session }：存储的 { $field } 无法读取（{ $why }）；若由更新的版本写入，请使用该版本，否则请恢复到较早的检查点
 error-agent-in-use = 会话 { $session } 正被其他进程使用；请等待其结束、终止该进程，或创建分支会话
+error-agent-other-user = 会话 { $session } 属于其他用户；请用该用户的 --user 打开
 error-agent-no-session = 还没有可恢复的会话
 error-agent-finished = 没有可恢复的内容：上一轮已完成
 

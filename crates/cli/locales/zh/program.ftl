@@ -136,3 +136,6 @@ config-found-on-server = 自动发现：服务器
 config-not-trusted = 信任其服务器后才会询问
 config-unavailable = 不可用：请运行 `waterline doctor`
 config-file-missing = { $path }  （不存在）
+config-no-user = 未指定用户；请使用 --user NAME 或设置 WATERLINE_USER
+config-preference-set = { $user }：{ $key } = { $value }
+config-preference-unset = { $user }：已删除 { $key }

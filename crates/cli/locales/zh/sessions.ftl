@@ -42,6 +42,8 @@ diff-shared = 共有 { $count } 条消息，最后一条：
 diff-own = { $id }：另有 { $count } 条消息
 
 rewind-done = { $id }：{ $before } → { $after } 条消息
+checkpoint-line = { $count } 条消息，在 { $after } 之后，第 { $step } 步
+checkpoint-unknown = 本会话没有检查点 { $id }；可用 `waterline sessions checkpoints` 或 /checkpoints 列出
 rewind-no-message = 会话 { $session } 没有消息 { $prefix }；`waterline sessions show --json` 可列出消息 ID
 rewind-ambiguous = { $prefix } 匹配 { $count } 条消息；请输入更多位 ID
 

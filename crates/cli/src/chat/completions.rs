@@ -1,7 +1,7 @@
 //! The arguments of commands that can be completed.
 
 use waterline::policy::{PRESETS, Policy};
-use waterline_config::policy::SEEDS;
+use waterline_config::seed::SEEDS;
 use waterline_log::{Filter, Log, Session};
 
 use super::{Chat, commands};

@@ -5,6 +5,7 @@ mod completions;
 mod ending;
 mod gauge;
 mod greeting;
+mod old_sessions;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -121,6 +122,9 @@ impl Chat {
         self.clean_up();
         runtime.block_on(async { end_when_told() });
         runtime.block_on(self.welcome());
+        if let Err(error) = runtime.block_on(self.offer_cleanup()) {
+            self.screen.print_error(&with_hint(&error));
+        }
         if resumes && self.runner.agent.is_open()? {
             self.screen.print_note(&text!("chat-resuming"));
             self.turn(runtime, None);
@@ -309,7 +313,8 @@ impl Chat {
         config.session.model = self.runner.agent.live().model().clone();
         let builder =
             AgentBuilder::new(self.log.clone(), config).role(self.assembly.overrides.role.clone());
-        let session = builder.start(start).prepare().await?.session;
+        let user = self.session().user.clone();
+        let session = builder.user(user).start(start).prepare().await?.session;
         self.open(&session.id).await?;
         Ok(session)
     }

@@ -34,13 +34,14 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let config = arguments.flags.config()?;
+    let mut config = arguments.flags.config()?;
     let overrides = arguments.flags.overrides();
     trust::check(&config, arguments.flags.trusts_project(), true)?;
     let log = arguments.flags.database.open()?;
     let start = open_session::start(arguments.session.as_ref(), arguments.resume.as_ref());
     // A missing session is reported before servers are started.
-    start.find(&log)?;
+    let known = start.find(&log, overrides.user.as_deref())?;
+    open_session::add_preferences(&mut config, &log, &overrides, known.as_ref())?;
     let opening = Opening {
         start,
         system: arguments.system.clone(),

@@ -5,12 +5,13 @@ use std::io::Write;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use waterline_config::origin::{BUILT_IN, Value};
-use waterline_config::{Config, ModelOverrides, Models, PROVIDER_KEYS, files};
+use waterline_config::{Config, ModelOverrides, Models, PROVIDER_KEYS, check_preferences, files};
 use waterline_session::ModelTarget;
 
-use crate::db;
+use crate::arguments::user_of_environment;
+use crate::db::{self, Database};
 use crate::environment::environment;
 use crate::input::{output, raw_output};
 use crate::lang::lang;
@@ -32,6 +33,33 @@ enum Action {
         /// Print one JSON object per value
         #[arg(long)]
         json: bool,
+        /// Include the preferences of this user
+        #[arg(long, value_name = "NAME")]
+        user: Option<String>,
+        #[command(flatten)]
+        database: Database,
+    },
+    /// Set a preference of a user: policy, model, or a key of the policy
+    Set {
+        /// policy, model, or a key such as window.messages
+        key: String,
+        /// Value
+        value: String,
+        /// User whose sessions and preferences are used (default: $WATERLINE_USER, else none)
+        #[arg(long, value_name = "NAME")]
+        user: Option<String>,
+        #[command(flatten)]
+        database: Database,
+    },
+    /// Remove a preference of a user
+    Unset {
+        /// policy, model, or a key such as window.messages
+        key: String,
+        /// User whose sessions and preferences are used (default: $WATERLINE_USER, else none)
+        #[arg(long, value_name = "NAME")]
+        user: Option<String>,
+        #[command(flatten)]
+        database: Database,
     },
     /// List the config files and whether they exist
     Files,
@@ -96,8 +124,14 @@ impl Setting {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    match arguments.command {
-        Action::Show { json } => show(json)?,
+    match &arguments.command {
+        Action::Show { json, user, database } => {
+            show(*json, user.clone().or_else(user_of_environment), database)?;
+        }
+        Action::Set { key, value, user, database } => {
+            prefer(user.clone(), key, Some(value), database)?;
+        }
+        Action::Unset { key, user, database } => prefer(user.clone(), key, None, database)?,
         Action::Files => {
             let mut out = output();
             for path in files(environment()).into_iter().chain([environment().file()]) {
@@ -114,10 +148,41 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(json: bool) -> Result<()> {
+/// Sets or removes a preference, after checking that the preferences still fit together.
+fn prefer(
+    user: Option<String>,
+    key: &str,
+    value: Option<&String>,
+    database: &Database,
+) -> Result<()> {
+    let Some(user) = user.or_else(user_of_environment) else { bail!(text!("config-no-user")) };
+    let config = Config::load(Arc::clone(environment()))?;
+    let log = database.open()?;
+    let mut preferences = log.preferences(&user)?;
+    match value {
+        Some(value) => drop(preferences.insert(key.to_owned(), value.clone())),
+        None => drop(preferences.remove(key)),
+    }
+    check_preferences(&config, &preferences)?;
+    log.set_preference(&user, key, value.map(String::as_str))?;
+    let said = match value {
+        Some(value) => {
+            text!("config-preference-set", user = user, key = key, value = value.as_str())
+        }
+        None => text!("config-preference-unset", user = user, key = key),
+    };
+    let mut out = output();
+    writeln!(out, "{said}")?;
+    Ok(out.flush()?)
+}
+
+fn show(json: bool, user: Option<String>, database: &Database) -> Result<()> {
     // An invalid file is reported first: its values would not take effect. So are values that are
     // ignored.
-    let config = Config::load(Arc::clone(environment()))?;
+    let mut config = Config::load(Arc::clone(environment()))?;
+    if let Some(user) = user {
+        config.add_preferences(&user, &database.open()?.preferences(&user)?)?;
+    }
     for about in &config.notices {
         anstream::eprintln!("waterline: {}", lines(&notice(about)));
     }

@@ -11,9 +11,11 @@ use waterline::plan::{Budget, Generation, Input as PlanInput, plan};
 use waterline::policy::Policy;
 use waterline::tokens::Calibration;
 use waterline::warning::{Oddity, Warning};
+use waterline_agent::{DEFAULT_POLICY, Start};
 use waterline_provider::wire::{self, Conversation};
 
 use super::check;
+use crate::arguments::user_of_environment;
 use crate::db::Stored;
 use crate::input::{Input, output, raw_output};
 use crate::settings;
@@ -28,9 +30,12 @@ pub struct Arguments {
     file: String,
     #[command(flatten)]
     database: Stored,
-    /// Preset (see `waterline policy list`) or TOML file
-    #[arg(long, default_value = "auto", value_name = "NAME|FILE")]
-    policy: String,
+    /// Preset (see `waterline policy list`) or TOML file (default: the user's preference, else auto)
+    #[arg(long, value_name = "NAME|FILE")]
+    policy: Option<String>,
+    /// With --db, user whose preferences are used (default: $WATERLINE_USER, else none)
+    #[arg(long, value_name = "NAME", requires = "url")]
+    user: Option<String>,
     /// Set a key of the policy, such as window.messages=60 (see `waterline policy keys`)
     #[arg(long = "set", value_parser = settings::setting, value_name = "KEY=VALUE")]
     set: Vec<(String, String)>,
@@ -59,7 +64,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let policy = settings::policy(&arguments.policy, &arguments.set)?;
+    let policy = policy(arguments)?;
     let input = Input::of(&arguments.file, arguments.from, &arguments.database)?;
     let count = input.count()?;
     let name = input.name().to_owned();
@@ -81,6 +86,23 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     })?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the policy that the flags name, else the one that the user prefers.
+fn policy(arguments: &Arguments) -> Result<Policy> {
+    let log = arguments.database.open()?;
+    let user = arguments.user.clone().or_else(user_of_environment);
+    let (Some(log), Some(user)) = (log, user) else {
+        let name = arguments.policy.as_deref().unwrap_or(DEFAULT_POLICY);
+        return Ok(settings::policy(name, &arguments.set)?);
+    };
+    Start::Open(arguments.file.clone()).find(&log, Some(&user))?;
+    let preferred = log.preferences(&user)?;
+    let own = preferred.get("policy").map_or(DEFAULT_POLICY, String::as_str);
+    let name = arguments.policy.as_deref().unwrap_or(own);
+    let keys = preferred.iter().filter(|(key, _)| name == own && key.contains('.'));
+    let keys: Vec<_> = keys.map(|(key, value)| (key.clone(), value.clone())).collect();
+    Ok(settings::policy(name, &[keys.as_slice(), &arguments.set].concat())?)
 }
 
 fn report(

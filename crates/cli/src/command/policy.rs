@@ -54,7 +54,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Command::Show { name, set } => {
             let policy = settings::policy(name, set)?;
             match Preset::named(name) {
-                Ok(preset) if set.is_empty() => write!(out, "{}", preset.text)?,
+                // The comments would be lost otherwise.
+                Ok(preset) if policy.text() == Policy::preset(name)?.text() => {
+                    write!(out, "{}", preset.text)?
+                }
                 _ => write!(out, "{}", policy.text())?,
             }
         }

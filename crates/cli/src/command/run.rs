@@ -79,7 +79,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let config = arguments.flags.config()?;
+    let mut config = arguments.flags.config()?;
     let overrides = arguments.flags.overrides();
     trust::check(&config, arguments.flags.trusts_project(), !arguments.json)?;
     let prompt = if arguments.resumes() { None } else { Some(prompt(arguments)?) };
@@ -87,7 +87,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     // The log blocks, so it is read before the runtime starts.
     let log = arguments.flags.database.open()?;
     let start = arguments.start();
-    let known = start.find(&log)?;
+    let known = start.find(&log, overrides.user.as_deref())?;
+    open_session::add_preferences(&mut config, &log, &overrides, known.as_ref())?;
     // A schema applies to one turn: a resumed turn keeps the schema it started with.
     let state = known.as_ref().map(State::of).transpose()?;
     let resumed = state

@@ -14,6 +14,9 @@ pub(super) fn describe(error: &AgentError) -> Option<String> {
             why = why.as_str()
         ),
         AgentError::InUse { session } => text!("error-agent-in-use", session = session.as_str()),
+        AgentError::OtherUser { session } => {
+            text!("error-agent-other-user", session = session.as_str())
+        }
         AgentError::NothingToResume => text!("error-agent-no-session"),
         AgentError::Finished => text!("error-agent-finished"),
         AgentError::Session(error) => return session::describe(error),

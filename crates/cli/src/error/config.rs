@@ -16,6 +16,7 @@ pub(super) fn describe(error: &ConfigError) -> Option<String> {
             value = value.as_str(),
             allowed = allowed.as_str()
         ),
+        ConfigError::Preference(name) => text!("error-config-preference", name = name.as_str()),
         ConfigError::Server(name) => text!("error-config-server", name = name.as_str()),
         ConfigError::Project { file, key, why } => {
             text!("error-config-project", file = *file, key = key.as_str(), why = *why)

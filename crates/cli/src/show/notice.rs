@@ -26,7 +26,7 @@ pub fn notice(notice: &Notice) -> String {
         Notice::UnusedVariable { variable, preset, policy } => text!(
             "notice-unused-variable",
             variable = *variable,
-            preset = *preset,
+            preset = preset.as_str(),
             policy = policy.as_str()
         ),
         Notice::Fallback { model, why } => {

@@ -6,7 +6,9 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
 use waterline_agent::tool::{CallInfo, Capability};
-use waterline_agent::{ApprovalReply, ApprovalRequest, Approver, Event, Observer, Question};
+use waterline_agent::{
+    ApprovalReply, ApprovalRequest, Approver, Event, Observer, Question, Source,
+};
 use waterline_provider::answer::Delta;
 use waterline_session::Event as CallEvent;
 
@@ -24,7 +26,7 @@ const CALL: usize = 48;
 const FAILURE_LINES: usize = 4;
 
 impl Observer for Screen {
-    fn on_event(&self, event: &Event) {
+    fn on_event(&self, _: &Source, event: &Event) {
         self.show_event(&mut self.lock(), event, None);
     }
 }

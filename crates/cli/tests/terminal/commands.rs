@@ -4,7 +4,7 @@ use serde_json::json;
 use waterline_testkit::script::{calls, says};
 
 use crate::pty::Terminal;
-use crate::world::World;
+use crate::world::{World, until};
 
 fn after_two_turns() -> (World, Terminal) {
     let world =
@@ -470,4 +470,115 @@ fn a_hangup_ends_the_program() {
     let pid = rustix::process::Pid::from_raw(i32::try_from(terminal.process()).unwrap()).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::HUP).unwrap();
     assert!(!terminal.ends(), "the exit status is a failure");
+}
+
+/// S0.64, S4.41: a checkpoint is restored by command, with its messages and its todos.
+#[test]
+fn s0_64_a_checkpoint_is_restored_by_command() {
+    let todos = |content: &str| {
+        calls("todo_write", json!({"todos": [{"content": content, "status": "in_progress"}]}))
+    };
+    let world =
+        World::new(vec![todos("buy rope"), says("noted"), todos("sell rope"), says("changed")]);
+    let mut terminal = Terminal::start(&world, &["--session", "s"]);
+    terminal.play(
+        "> remember the rope
+         < noted
+         > sell it
+         < changed
+         > /todos
+         < [>] sell rope
+         > /checkpoints
+         < 3  5 messages, after model
+         < 6  9 messages, after model
+         > /restore
+         < Usage: /restore N
+         > /restore 99
+         < no checkpoint 99
+         > /restore 3
+         < 9 → 5
+         > /todos
+         < [>] buy rope
+         > /redo
+         < 5 → 9
+         > /quit",
+    );
+    assert!(terminal.ends());
+    let command = |arguments: &[&str]| world.plain(&[arguments, &["--db", "log.db"]].concat());
+    let (_, listed, _) = command(&["sessions", "checkpoints", "s", "--json"]);
+    let runs: std::collections::BTreeSet<String> = listed
+        .lines()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap())
+        .filter_map(|checkpoint| Some(checkpoint["metadata"]["run_id"].as_str()?.to_owned()))
+        .collect();
+    assert_eq!(runs.len(), 2, "one run per turn: {listed}");
+    let (code, restored, err) = command(&["sessions", "restore", "s", "3"]);
+    assert!(code == 0 && restored.contains("9 → 5 messages"), "{restored}{err}");
+    let (_, shown, _) = command(&["sessions", "show", "s", "--json"]);
+    assert!(shown.contains("buy rope") && shown.contains("\"is_summarizing\":false"), "{shown}");
+}
+
+/// Opens the log with a clock that is forty days slow.
+fn forty_days_ago(world: &World) -> waterline_log::Log {
+    let clock = || {
+        let now = std::time::SystemTime::UNIX_EPOCH.elapsed().unwrap();
+        i64::try_from(now.as_millis()).unwrap() - 40 * 86_400_000
+    };
+    let options = waterline_log::Options::default().with_clock(clock);
+    waterline_log::Log::open_with(&world.path("log.db").display().to_string(), &options).unwrap()
+}
+
+/// S2.29: sessions of a month ago are deleted, but only if the user agrees. The answer holds for a
+/// month.
+#[test]
+fn s2_29_old_sessions_are_deleted_if_the_user_agrees() {
+    let world = World::new(Vec::new());
+    let log = forty_days_ago(&world);
+    for id in ["old", "older"] {
+        log.create(waterline_log::Session::new(id)).unwrap();
+    }
+    let exists = || log.lookup("old").unwrap().is_some();
+    let mut asked = Terminal::start(&world, &[]);
+    asked.sees("2 sessions have not been used for 30 days. Delete? [y/N/never]");
+    asked.keys("n\r");
+    asked.play("> /quit");
+    assert!(asked.ends() && exists());
+    let mut again = Terminal::start(&world, &[]);
+    again.play("> /quit");
+    assert!(!again.screen().contains("Delete?"), "{}", again.screen());
+    assert!(again.ends() && exists());
+    log.set_preference("", "clean_up", None).unwrap();
+    let mut agreed = Terminal::start(&world, &[]);
+    agreed.sees("[y/N/never]");
+    agreed.keys("y\r");
+    agreed.sees("Deleted");
+    agreed.play("> /quit");
+    assert!(agreed.ends() && !exists());
+}
+
+/// S0.70: `/clean` deletes what was not used for a long time, if the user agrees.
+#[test]
+fn s0_70_clean_deletes_old_sessions_and_workspaces() {
+    let world = World::new(Vec::new());
+    world.write(".config/waterline/config.toml", "[agent]\nworkspace_days = 100\n");
+    let log = forty_days_ago(&world);
+    let workspace = world.path(".local/share/waterline/workspaces/old");
+    world.write(".local/share/waterline/workspaces/old/outputs/a.txt", "a");
+    let mut session = waterline_log::Session::new("old");
+    session.workspace = Some(workspace.display().to_string());
+    log.create(session).unwrap();
+    log.set_preference("", "clean_up", Some("never")).unwrap();
+    let mut terminal = Terminal::start(&world, &[]);
+    terminal.play("> /clean");
+    terminal.sees("[y/n]");
+    terminal.keys("n\r");
+    terminal.is_ready();
+    assert!(workspace.exists() && log.lookup("old").unwrap().is_some());
+    terminal.keys("/clean\r");
+    until("the second question", || terminal.screen().matches("[y/n]").count() == 2);
+    terminal.keys("y\r");
+    terminal.sees("Deleted");
+    terminal.play("> /quit");
+    assert!(terminal.ends());
+    assert!(!workspace.exists() && log.lookup("old").unwrap().is_none());
 }

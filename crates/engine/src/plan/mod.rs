@@ -131,6 +131,19 @@ pub struct Wanted {
 }
 
 impl Wanted {
+    /// Returns a summary that was wanted in an earlier process.
+    #[must_use]
+    pub const fn restored(
+        sources: Vec<usize>,
+        max_tokens: usize,
+        replaces: usize,
+        schema: Arc<Schema>,
+    ) -> Self {
+        let mode = Mode::Background;
+        let placement = Placement::Prefix;
+        Self { sources, max_tokens, replaces, schema, mode, placement }
+    }
+
     /// Returns the wanted summary with this text.
     #[must_use]
     pub fn summary(&self, text: impl Into<String>) -> Summary {

@@ -16,6 +16,7 @@ pub(super) const SPEC: Spec = Spec {
     name: "preview",
     about: "reduce long JSON results to their first and last items",
     keys: &[
+        Key::new("on", Allowed::Flag, "whether to reduce results at all"),
         Key::new(
             "over_tokens",
             Allowed::Whole(1, 1_000_000),
@@ -44,6 +45,8 @@ pub(super) const SPEC: Spec = Spec {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Preview {
+    /// Whether to reduce results at all.
+    pub on: bool,
     /// Reduce results with more tokens than this.
     pub over_tokens: usize,
     /// The number of newest turns whose results stay whole.
@@ -58,6 +61,7 @@ impl Default for Preview {
     fn default() -> Self {
         let owned = |list: &[&str]| list.iter().map(|&name| name.to_owned()).collect();
         Self {
+            on: true,
             over_tokens: 200,
             keep_turns: 1,
             lists: owned(&["items", "data", "events", "todos", "reminders", "results", "groups"]),
@@ -72,6 +76,9 @@ const LONGEST_TEXT: usize = 100;
 
 impl Stage for Preview {
     fn fold(&self, draft: &mut Draft<'_>) {
+        if !self.on {
+            return;
+        }
         let counter = *draft.history.counter();
         let turns = draft.history.turns();
         let whole_from =

@@ -2,6 +2,7 @@
 //! summary fails or is unusable, the digest, made without a model, replaces it.
 
 mod gate;
+mod job;
 mod material;
 mod work;
 
@@ -32,7 +33,7 @@ impl LiveSession {
         wanted: &Wanted,
         emit: &mut impl FnMut(Event),
     ) -> Result<Option<Summary>, SessionError> {
-        let Some((work, sources)) = self.work(wanted).await? else { return Ok(None) };
+        let Some((work, sources)) = self.work(wanted, true).await? else { return Ok(None) };
         emit(Event::Summarising);
         match work.run().await {
             Ok(Made { text, .. }) if !text.is_empty() => {
@@ -62,11 +63,25 @@ impl LiveSession {
     /// ready, it is stored, its memory parts go to the memory, and the context has it from the next
     /// turn on.
     pub(crate) async fn start_summary(&mut self, wanted: &Wanted) -> Result<(), SessionError> {
-        let Some((work, sources)) = self.work(wanted).await? else {
+        let Some((work, sources)) = self.work(wanted, true).await? else {
             self.flush(Section::Trimmed, &wanted.sources).await;
             return Ok(());
         };
         let generation = self.generation.number + 1;
+        let job = self.add_summary_job(wanted, generation).await?;
+        self.run_in_background(wanted, work, sources, generation, job).await
+    }
+
+    /// Makes a summary in the background, stores it, and completes its job. Of several processes
+    /// that make it, the one that completes the job writes the memory.
+    async fn run_in_background(
+        &mut self,
+        wanted: &Wanted,
+        work: Work,
+        sources: Vec<usize>,
+        generation: u64,
+        job: i64,
+    ) -> Result<(), SessionError> {
         let row = self.row(&sources, generation).await?;
         let fallback = digest(&self.history, &sources, DIGEST_TOKENS);
         let log = self.log.clone();
@@ -89,7 +104,18 @@ impl LiveSession {
             };
             let made = text.clone();
             let stored = log.run(move |log| {
-                if let Some(memory) = memory.filter(|_| for_memory) {
+                let tokens = counter.text(&text);
+                if !text.is_empty()
+                    && let Err(error) = log.summarise(&id, Stored { text, tokens, ..row })
+                {
+                    tracing::warn!(
+                        target: "waterline::summary",
+                        %error,
+                        "could not store a summary"
+                    );
+                }
+                let is_own = log.claim_job(job)?;
+                if let Some(memory) = memory.filter(|_| for_memory && is_own) {
                     let kept = memory
                         .keep(Section::Trimmed, &daily)
                         .and_then(|()| memory.keep(Section::Notes, &lasting));
@@ -100,16 +126,6 @@ impl LiveSession {
                             "could not write a memory"
                         );
                     }
-                }
-                let tokens = counter.text(&text);
-                if !text.is_empty()
-                    && let Err(error) = log.summarise(&id, Stored { text, tokens, ..row })
-                {
-                    tracing::warn!(
-                        target: "waterline::summary",
-                        %error,
-                        "could not store a summary"
-                    );
                 }
                 Ok(())
             });
@@ -123,8 +139,12 @@ impl LiveSession {
     pub(crate) async fn ready_summary(&mut self) -> Result<Option<Summary>, SessionError> {
         // New messages are stored before waiting.
         self.commit().await?;
+        let is_first = self.may_have_summary;
         if let Some(summary) = self.stored_summary().await {
             return Ok(Some(summary));
+        }
+        if is_first && self.pending.is_none() {
+            self.resume_summary().await?;
         }
         if self.pending.as_ref().is_some_and(|pending| pending.generation != self.generation.number)
         {
@@ -190,14 +210,19 @@ impl LiveSession {
     }
 
     /// Prepares a summary: the work and the messages it will cover; `None` if no model can make it.
-    async fn work(&self, wanted: &Wanted) -> Result<Option<(Work, Vec<usize>)>, SessionError> {
+    /// The last context sent may be reused only before the fold that the summary is for.
+    async fn work(
+        &self,
+        wanted: &Wanted,
+        before_fold: bool,
+    ) -> Result<Option<(Work, Vec<usize>)>, SessionError> {
         let own = self.config.target(self.at);
         let target = self.config.summariser.as_ref().unwrap_or(own);
         if !target.model.can_summarise() {
             return Ok(None);
         }
         let is_own = self.config.summariser.is_none();
-        let prefix = if is_own { self.prefix(wanted) } else { None };
+        let prefix = if is_own && before_fold { self.prefix(wanted) } else { None };
         let covered = self.generation.covered();
         let sources: Vec<usize> = wanted
             .sources

@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use futures_util::future::LocalBoxFuture;
 use waterline_agent::approval::Mode;
 use waterline_config::Overrides;
-use waterline_config::policy::SEEDS;
+use waterline_config::seed::{SEEDS, Seed};
 use waterline_log::Session;
 
 use super::{Next, Spec};
@@ -55,17 +55,16 @@ fn all(chat: &Chat) {
     chat.screen.print_note(&text!("setting-policy-keys"));
 }
 
-/// Returns the keys of the policy that a name means: the key itself, or the keys of a seed
-/// setting.
-fn keys(chat: &Chat, key: &str) -> Result<Vec<String>> {
-    let Some(seed) = SEEDS.iter().find(|seed| seed.variable.eq_ignore_ascii_case(key)) else {
-        return Ok(vec![key.to_owned()]);
-    };
+/// Returns the seed setting with this name. It must belong to the policy in use.
+fn seed(chat: &Chat, key: &str) -> Result<Option<&'static Seed>> {
     let policy = &chat.runner.agent.live().policy().name;
-    if policy != seed.preset {
-        bail!(text!("setting-other-policy", key = key, preset = seed.preset, policy = policy));
+    match Seed::named(key) {
+        Some(seed) if !seed.is_for(policy) => {
+            let preset = seed.presets.first().copied().unwrap_or_default();
+            bail!(text!("setting-other-policy", key = key, preset = preset, policy = policy))
+        }
+        seed => Ok(seed),
     }
-    Ok(seed.keys.iter().map(|key| (*key).to_owned()).collect())
 }
 
 fn get(chat: &Chat, key: &str) -> Result<String> {
@@ -78,8 +77,8 @@ fn get(chat: &Chat, key: &str) -> Result<String> {
         }
         "agent_max_steps" | "agent.steps" => agent.config().limits.steps.to_string(),
         key => {
-            let keys = keys(chat, key)?;
-            let first = keys.first().map(String::as_str).unwrap_or_default();
+            let seed = seed(chat, key)?;
+            let first = seed.and_then(|seed| seed.keys.first().copied()).unwrap_or(key);
             match agent.live().policy().setting(first) {
                 Some(value) => value.to_string(),
                 None if super::policy_keys::is_key(first) => text!("setting-not-set"),
@@ -110,10 +109,13 @@ async fn set(chat: &mut Chat, key: &str, value: &str) -> Result<()> {
             _ => bail!(text!("setting-steps-invalid", value = value)),
         },
         key => {
-            let keys = keys(chat, key)?;
             let name = chat.runner.agent.live().policy().name.clone();
+            let keys = match seed(chat, key)? {
+                Some(seed) => seed.settings(&name, value)?,
+                None => vec![(key.to_owned(), value.to_owned())],
+            };
             let mut changed = chat.session().clone();
-            changed.overrides.extend(keys.into_iter().map(|key| (key, value.to_owned())));
+            changed.overrides.extend(keys);
             let all: Vec<(String, String)> = changed.overrides.clone().into_iter().collect();
             // An invalid value is refused, with its range, before anything changes.
             settings::policy(changed.policy.as_deref().unwrap_or(&name), &all)?;

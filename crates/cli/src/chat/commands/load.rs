@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
+use waterline_agent::AgentError;
 use waterline_log::LogError;
 
 use super::{Next, Spec};
@@ -34,6 +35,10 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
         }
         Err(error) => return Err(error.into()),
     };
+    let user = &chat.assembly.overrides.user;
+    if user.is_some() && session.user.is_some() && session.user != *user {
+        return Err(AgentError::OtherUser { session: session.id }.into());
+    }
     chat.open(&session.id).await?;
     chat.screen.print_line(&text!("load-done", id = &session.id));
     chat.screen.print_line(&text!("current-messages", count = session.tip.position()));

@@ -2,6 +2,7 @@
 
 mod branches;
 mod cancel;
+mod checkpoints;
 mod clean;
 mod clear;
 mod compact;
@@ -20,6 +21,7 @@ mod quit;
 mod recall;
 mod redo;
 mod reset;
+mod restore;
 mod resume;
 mod rewind;
 mod sessions;
@@ -123,6 +125,8 @@ static ALL: &[Spec] = &[
     undo::SPEC,
     redo::SPEC,
     branches::SPEC,
+    checkpoints::SPEC,
+    restore::SPEC,
     memory::SPEC,
     recall::SPEC,
     skill::SPEC,

@@ -1,6 +1,7 @@
 //! `waterline sessions`: work with stored sessions. One file per subcommand.
 
 mod backup;
+pub mod checkpoints;
 mod clean;
 mod diff;
 mod erase;
@@ -10,6 +11,7 @@ mod forward;
 mod import;
 mod list;
 mod rename;
+pub mod restore;
 mod rewind;
 mod search;
 mod show;
@@ -41,6 +43,8 @@ enum Command {
     Fork(fork::Arguments),
     Rewind(rewind::Arguments),
     Forward(forward::Arguments),
+    Checkpoints(checkpoints::Arguments),
+    Restore(restore::Arguments),
     Rename(rename::Arguments),
     Diff(diff::Arguments),
     Search(search::Arguments),
@@ -61,6 +65,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Command::Fork(arguments) => fork::run(arguments, database),
         Command::Rewind(arguments) => rewind::run(arguments, database),
         Command::Forward(arguments) => forward::run(arguments, database),
+        Command::Checkpoints(arguments) => checkpoints::run(arguments, database),
+        Command::Restore(arguments) => restore::run(arguments, database),
         Command::Rename(arguments) => rename::run(arguments, database),
         Command::Diff(arguments) => diff::run(arguments, database),
         Command::Search(arguments) => search::run(arguments, database),

@@ -1,0 +1,32 @@
+//! `/restore`: restores the messages and the state of a checkpoint.
+
+use anyhow::{Result, bail};
+use futures_util::future::LocalBoxFuture;
+
+use super::{Next, Spec};
+use crate::chat::Chat;
+use crate::command::sessions::restore::restore;
+use crate::text;
+
+pub(super) const SPEC: Spec = Spec {
+    names: &["restore"],
+    takes: "N",
+    run: |chat, rest| -> LocalBoxFuture<'_, Result<Next>> { Box::pin(run(chat, rest)) },
+};
+
+async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
+    if rest.is_empty() {
+        chat.screen.print_line(&SPEC.usage());
+        return Ok(Next::Prompt);
+    }
+    let before = chat.session().tip.position();
+    let wanted = rest.to_owned();
+    let Some(after) = chat.on_log(move |log, id| restore(log, id, &wanted)).await? else {
+        bail!(text!("checkpoint-unknown", id = rest));
+    };
+    chat.reopen().await?;
+    let after = after.tip.position();
+    chat.screen.print_line(&text!("undo-count", before = before, after = after));
+    chat.screen.print_note(&text!("undo-note"));
+    Ok(Next::Prompt)
+}
