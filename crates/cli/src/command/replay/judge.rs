@@ -26,7 +26,7 @@ use crate::text;
 const TIMEOUT: Duration = Duration::from_secs(1_800);
 
 #[derive(Debug, clap::Args)]
-pub struct Arguments {
+pub struct JudgeArguments {
     /// Score sampled answers with the model of this OpenAI-compatible server (surprise); it must
     /// return log-probabilities of a prompt (vLLM, SGLang, llama-cpp-python); the key is in
     /// WATERLINE_API_KEY
@@ -51,7 +51,7 @@ pub struct Server {
     runtime: Runtime,
 }
 
-impl Arguments {
+impl JudgeArguments {
     /// Connects to the server and scores a short prompt, so that a server that cannot do it is
     /// reported before anything is replayed.
     pub fn connect(&self, counted_model: Option<&str>) -> Result<Option<Server>> {

@@ -81,7 +81,7 @@ struct Run {
     #[arg(long, value_name = "OUT")]
     dump: Option<PathBuf>,
     #[command(flatten)]
-    judge: judge::Arguments,
+    judge: judge::JudgeArguments,
 }
 
 /// What to replay, and how to count its tokens.
