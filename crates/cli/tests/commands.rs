@@ -1,5 +1,10 @@
 //! The commands as a user runs them: their output and exit status.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails loudly"
+)]
 
 mod program;
 
@@ -25,6 +30,26 @@ fn plan_shows_people_what_was_folded_and_why() {
         ended.out
     );
     assert!(!ended.out.contains('\u{1b}'), "no colours without a terminal");
+}
+
+#[test]
+fn plan_explains_the_distance_to_the_low_mark() {
+    let set = ["--set", "window.tokens=10%", "--set", "fold.low=80%"];
+    let ended = run(&[["plan", &example()].as_slice(), &set].concat(), "");
+    let explained = ended.out.lines().find(|line| line.contains("below the low mark: "));
+    let explained = explained.unwrap_or_else(|| panic!("{}{}", ended.out, ended.err));
+    assert!(explained.contains("stage window was the last to drop messages ("), "{explained}");
+    assert!(ended.out.contains("\nthe summary block uses "), "{}", ended.out);
+    let ended = run(&[["plan", &example(), "--json"].as_slice(), &set].concat(), "");
+    let plan = &json_lines(&ended.out)[0];
+    let landing = &plan["landing"];
+    let last = landing["steps"].as_array().unwrap().last().unwrap();
+    let block = landing["block"].as_u64().unwrap();
+    assert!(block <= landing["block_budget"].as_u64().unwrap(), "{landing}");
+    let after = plan["tokens"]["after"].as_u64().unwrap();
+    assert_eq!(after, last["left"].as_u64().unwrap() + block, "{landing}");
+    let fits = run(&["plan", "-", "--json"], CHAT);
+    assert!(json_lines(&fits.out)[0]["landing"].is_null(), "{}", fits.out);
 }
 
 #[test]

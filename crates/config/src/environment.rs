@@ -24,7 +24,7 @@ pub(crate) const OPENAI_KEY: &str = "OPENAI_API_KEY";
 pub(crate) const GEMINI_KEY: &str = "GEMINI_API_KEY";
 
 /// The variable that holds the key for a custom `base_url`.
-pub(crate) const OWN_KEY: &str = "WATERLINE_API_KEY";
+pub const OWN_KEY: &str = "WATERLINE_API_KEY";
 
 /// The variables that hold the providers' keys, in the order in which a provider is chosen.
 pub const PROVIDER_KEYS: [&str; 3] = [ANTHROPIC_KEY, OPENAI_KEY, GEMINI_KEY];

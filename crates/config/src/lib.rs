@@ -29,7 +29,7 @@ pub use agent::{
 };
 pub use assemble::{Assembly, roles, servers, skill_directories, workspaces};
 pub use config::{Config, files};
-pub use environment::{Environment, KEY_VARIABLES, PROVIDER_KEYS, VariableOrigin};
+pub use environment::{Environment, KEY_VARIABLES, OWN_KEY, PROVIDER_KEYS, VariableOrigin};
 pub use error::ConfigError;
 pub use lang::Lang;
 pub use models::Models;

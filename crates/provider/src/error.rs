@@ -144,6 +144,18 @@ pub enum CallError {
         /// The response body.
         body: String,
     },
+    /// The response has no log-probabilities of the prompt.
+    #[error(
+        "{url} returned no log-probabilities for the prompt: {}; vLLM, SGLang and \
+         llama-cpp-python with logits_all return them",
+        quoted(body)
+    )]
+    NoLogprobs {
+        /// The address.
+        url: String,
+        /// The response body.
+        body: String,
+    },
     /// The provider reported an error in the middle of an answer.
     #[error("the provider reported an error: {}", sentence(body))]
     Failed {
@@ -192,6 +204,7 @@ impl CallError {
             Self::Silent { .. } => "timeout",
             Self::Refused(_) => "refused",
             Self::Malformed { .. } => "malformed",
+            Self::NoLogprobs { .. } => "logprobs",
             Self::Failed { .. } => "failed",
             Self::Broken { .. } => "broken",
         }

@@ -79,6 +79,7 @@ fn kind(error: &CallError) -> Kind {
             _ => Kind::Final,
         },
         CallError::Malformed { .. }
+        | CallError::NoLogprobs { .. }
         | CallError::Address
         | CallError::NoAddress(_)
         | CallError::Key => Kind::Final,

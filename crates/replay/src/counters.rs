@@ -1,6 +1,7 @@
 //! [`Counters`]: the figures of one policy under one window, over any number of conversations.
 
 use crate::price::{Bill, share, tokens};
+use crate::surprise::Surprise;
 
 /// Sums over conversations. They can be added to each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -37,6 +38,8 @@ pub struct Counters {
     pub invalid: usize,
     /// Number of contexts larger than the window.
     pub over: usize,
+    /// The surprise of a judge; empty without one.
+    pub surprise: Surprise,
 }
 
 impl Counters {
@@ -58,6 +61,7 @@ impl Counters {
         self.append_only.add(other.append_only);
         self.invalid += other.invalid;
         self.over += other.over;
+        self.surprise.add(&other.surprise);
     }
 
     /// Returns the share of needed values that were still in the context; 1 if none was needed.

@@ -29,8 +29,9 @@ pub struct Done {
     pub outcomes: Vec<Outcome>,
 }
 
-/// A callback that gets every context. Several threads call it at the same time.
-pub type Watch<'a> = dyn Fn(&Context<'_>) + Sync + 'a;
+/// A callback that gets every context, with the number of its conversation in the order of the
+/// input. Several threads call it at the same time.
+pub type Watch<'a> = dyn Fn(usize, &Context<'_>) + Sync + 'a;
 
 /// Replays the jobs that `produce` emits on `threads` threads, and passes the results to `collect`
 /// in the same order.
@@ -54,7 +55,7 @@ pub fn replay_all<E: Send>(
             let done_in = done_in.clone();
             scope.spawn(move || {
                 while let Some((number, job)) = next(&jobs) {
-                    if done_in.send((number, work(job, config, watch))).is_err() {
+                    if done_in.send((number, work(number, job, config, watch))).is_err() {
                         return;
                     }
                 }
@@ -81,9 +82,10 @@ fn next(jobs: &Mutex<Receiver<(usize, Job)>>) -> Option<(usize, Job)> {
     jobs.lock().ok()?.recv().ok()
 }
 
-fn work(job: Job, config: &ReplayConfig, watch: &Watch<'_>) -> Done {
+fn work(number: usize, job: Job, config: &ReplayConfig, watch: &Watch<'_>) -> Done {
     let id = job.transcript.id.clone();
-    Done { dataset: job.dataset, id, outcomes: replay(job.transcript, config, watch) }
+    let outcomes = replay(job.transcript, config, |context| watch(number, context));
+    Done { dataset: job.dataset, id, outcomes }
 }
 
 /// Passes results on in the order of the jobs, because sums of floats depend on their order.

@@ -4,6 +4,7 @@ use crate::counters::Counters;
 use crate::pool::Done;
 use crate::price::Prices;
 use crate::run::{Outcome, ReplayConfig};
+use crate::surprise::Score;
 
 /// The results of a replay.
 #[derive(Clone, Debug)]
@@ -20,6 +21,17 @@ pub struct Report {
     pub datasets: Vec<Dataset>,
     /// The session with the most calls, in detail.
     pub longest: Option<Session>,
+    /// The model that judged answers, if one did.
+    pub judge: Option<JudgeInfo>,
+}
+
+/// The model that judged answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JudgeInfo {
+    /// The model's name.
+    pub model: String,
+    /// The most answers that it judged per policy and window.
+    pub answers: usize,
 }
 
 /// The figures of one file, policy by policy and window by window.
@@ -66,6 +78,7 @@ impl Report {
             counted: config.method.map(|method| method.to_string()),
             datasets: names.into_iter().map(empty).collect(),
             longest: None,
+            judge: None,
         }
     }
 
@@ -85,6 +98,14 @@ impl Report {
             |session: &Session| session.outcomes.first().map_or(0, |outcome| outcome.calls.len());
         if self.longest.as_ref().is_none_or(|known| calls(&session) > calls(known)) {
             self.longest = Some(session);
+        }
+    }
+
+    /// Adds what a judge scored in one session of a dataset, under one policy and window.
+    pub fn add_score(&mut self, dataset: usize, track: usize, score: &Score) {
+        let dataset = self.datasets.get_mut(dataset);
+        if let Some(counters) = dataset.and_then(|dataset| dataset.counters.get_mut(track)) {
+            counters.surprise.add_session(score);
         }
     }
 

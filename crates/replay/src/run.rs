@@ -26,6 +26,12 @@ pub struct Context<'a> {
     pub wire: Wire,
     /// The messages.
     pub messages: &'a [&'a Message],
+    /// The message that the recorded agent wrote next.
+    pub answer: &'a Message,
+    /// Tokens of the whole conversation so far, without system prompt and tool definitions.
+    pub whole: usize,
+    /// The index of the policy and window in the outcomes.
+    pub track: usize,
 }
 
 /// Replays one conversation and calls `watch` with each context.
@@ -56,7 +62,7 @@ pub fn replay(
     for (at, entry) in entries.into_iter().enumerate() {
         if walk.is_call(&entry.message) {
             let call = walk.call(&needs, &indices, &entry, &config.prices, Some(at) == last);
-            for track in &mut tracks {
+            for (number, track) in tracks.iter_mut().enumerate() {
                 track.call(&walk, &call);
                 let messages: Vec<&Message> = track.context(&walk).collect();
                 watch(&Context {
@@ -66,6 +72,9 @@ pub fn replay(
                     window: track.window,
                     wire: transcript.wire,
                     messages: &messages,
+                    answer: &entry.message,
+                    whole: walk.conversation_tokens(),
+                    track: number,
                 });
             }
         }

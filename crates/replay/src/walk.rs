@@ -113,6 +113,11 @@ impl Walk {
         self.history.system_tokens() + self.tools
     }
 
+    /// Returns the tokens of the conversation, without system prompt and tool definitions.
+    pub(crate) fn conversation_tokens(&self) -> usize {
+        self.history.tokens().saturating_sub(self.history.system_tokens())
+    }
+
     pub(crate) const fn tools(&self) -> usize {
         self.tools
     }

@@ -155,7 +155,7 @@ fn number_of_threads_does_not_change_the_results() {
             order.push(done.id.clone());
             report.add(done);
         };
-        replay_all(&config, threads, &|_| {}, produce, collect).unwrap();
+        replay_all(&config, threads, &|_, _| {}, produce, collect).unwrap();
         assert_eq!(order, (0..9).map(|at| format!("t{at}")).collect::<Vec<_>>());
         report.totals().chain(report.rows()).map(|row| format!("{row:?}")).collect::<Vec<_>>()
     };
@@ -172,7 +172,7 @@ fn page_is_self_contained() {
         emit(Job { dataset: 0, transcript: transcript("<script>alert(1)</script>") });
         Ok::<(), ()>(())
     };
-    replay_all(&config, 1, &|_| {}, produce, |done| report.add(done)).unwrap();
+    replay_all(&config, 1, &|_, _| {}, produce, |done| report.add(done)).unwrap();
     let page = waterline_replay::page::write(&report);
     assert!(page.contains("&lt;script&gt;") && !page.contains("<script") && !page.contains("http"));
     assert!(page.contains("prefers-color-scheme: dark") && !page.contains("{{"));

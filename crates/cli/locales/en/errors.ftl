@@ -83,6 +83,7 @@ error-call-refused-hint =
        *[other] { "" }
     }
 error-call-malformed = { $url }: expected an event stream, got { $start }; check the base URL
+error-call-no-logprobs = { $url } returned no log-probabilities for the prompt: { $start }; use vLLM, SGLang, or llama-cpp-python with logits_all (see docs/replay.md)
 error-call-failed = the provider reported an error: { $reason }
 error-call-interrupted = stream interrupted: { $cause }
 

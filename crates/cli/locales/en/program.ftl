@@ -107,6 +107,35 @@ plan-too-large = nothing can be folded, and the context does not fit
 plan-empty = nothing to send
 plan-everything-fits = everything fits: nothing was folded
 plan-fold-reason = folded: { $reason }
+plan-below-low =
+    { $tokens ->
+        [0] at the low mark
+        [one] 1 token below the low mark
+       *[other] { $tokens } tokens below the low mark
+    }
+plan-above-low =
+    { $tokens ->
+        [one] 1 token above the low mark, because pins, the newest user message and the newest step stay
+       *[other] { $tokens } tokens above the low mark, because pins, the newest user message and the newest step stay
+    }
+plan-low-not-needed =
+    { $tokens ->
+        [one] 1 token above the low mark, which only a fold over the high mark must reach
+       *[other] { $tokens } tokens above the low mark, which only a fold over the high mark must reach
+    }
+plan-landing = { $place }: { $cause }
+plan-landing-by =
+    { $name ->
+        [low-mark] the low mark
+        [limit] the limit of the window
+        [level] the fold on request
+        [arrival] the rules for new messages
+       *[other] stage { $name }
+    }
+plan-landing-dropped = { $by } was the last to drop messages ({ $count }) and left { $left } tokens
+plan-landing-shortened = nothing was dropped, and { $by } left { $left } tokens
+plan-landing-block = the summary block uses { $used } of { $budget } tokens
+plan-landing-no-block = there is no summary block
 plan-no-message = nothing to send to { $wire }: there is no message
 plan-invalid = the context breaks a rule of { $wire }: { $what }
 plan-warnings =

@@ -35,6 +35,18 @@ replay-column-cached = cached
 replay-column-cost = cost
 replay-column-invalid = invalid
 replay-column-too-large = too large
+replay-column-surprise = surprise
+replay-legend-surprise =
+    surprise: nats per token of the recorded answer, ± 95% interval over sessions, lower is better
+    judged by { $model }: { $answers ->
+        [one] 1 answer
+       *[other] up to { $answers } answers
+    } per policy and window
+replay-judging = answers judged by { $model }
+replay-judge-no-model = { $url } lists no models; check that the server is running, or name one with --judge-model
+replay-judge-unaligned = the tokens that { $url } returned do not contain the answer that was sent
+replay-judge-failed = cannot judge with { $model }
+replay-judge-too-long = the context does not fit into the judge's window; use smaller windows (--window) or a server with a larger one
 replay-lost = Forgotten in { $session }
 replay-lost-of-several = Forgotten in { $session }, the session with the most calls (choose another with --session ID)
 replay-lost-count =

@@ -90,6 +90,7 @@ error-call-refused-hint =
        *[other] { "" }
     }
 error-call-malformed = { $url }：应返回事件流，实际返回 { $start }；请检查基础 URL
+error-call-no-logprobs = { $url } 未返回提示词的对数概率：{ $start }；请使用 vLLM、SGLang 或启用 logits_all 的 llama-cpp-python（见 docs/replay.md）
 error-call-failed = 服务商报告错误：{ $reason }
 error-call-interrupted = 数据流中断：{ $cause }
 

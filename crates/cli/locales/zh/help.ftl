@@ -98,6 +98,9 @@ help-replay--session = 只回放此会话（ID 或前缀）
 help-replay--json = 输出一个 JSON 对象，每个策略、窗口和文件一行
 help-replay--html = 写入带图表的 HTML 页面
 help-replay--dump = 将每个上下文以 JSON 行写入此文件
+help-replay--judge = 用此 OpenAI 兼容服务器的模型对抽样的录制回答评分（意外度）；服务器须返回提示词的对数概率（vLLM、SGLang、llama-cpp-python）；密钥取自 WATERLINE_API_KEY
+help-replay--judge-model = 该服务器上用于评分的模型（默认：若服务器列出 --model 则用它，否则用其第一个模型）；--model 只决定 token 的计数
+help-replay--judge-sample = 每个策略和窗口评分的回答数
 
 help-replay-train = 从录制的对话中学习台账的权重
 help-replay-train--files = 任何受支持格式的会话文件或其目录；使用 --db 时为已存储会话的 ID（默认：全部）

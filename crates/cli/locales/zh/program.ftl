@@ -100,6 +100,26 @@ plan-too-large = 没有可折叠的内容，且上下文超出窗口
 plan-empty = 没有可发送的内容
 plan-everything-fits = 全部可容纳：未折叠
 plan-fold-reason = 已折叠：{ $reason }
+plan-below-low =
+    { $tokens ->
+        [0] 恰在低位
+       *[other] 低于低位 { $tokens } token
+    }
+plan-above-low = 高于低位 { $tokens } token，因为固定的消息、最新的用户消息和最新的步骤必须保留
+plan-low-not-needed = 高于低位 { $tokens } token；只有超过高位的折叠才须降到低位
+plan-landing = { $place }：{ $cause }
+plan-landing-by =
+    { $name ->
+        [low-mark] 低位规则
+        [limit] 窗口上限
+        [level] 手动折叠
+        [arrival] 新消息规则
+       *[other] 阶段 { $name }{ " " }
+    }
+plan-landing-dropped = 最后丢弃消息的是{ $by }（{ $count } 条），剩余 { $left } token
+plan-landing-shortened = 未丢弃消息，{ $by }处理后剩余 { $left } token
+plan-landing-block = 摘要块使用了 { $budget } token 中的 { $used }
+plan-landing-no-block = 没有摘要块
 plan-no-message = 没有可发送到 { $wire } 的内容：没有消息
 plan-invalid = 上下文违反 { $wire } 的规则：{ $what }
 plan-warnings = { $count } 条警告

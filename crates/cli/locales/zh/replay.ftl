@@ -21,6 +21,15 @@ replay-column-cached = 缓存
 replay-column-cost = 成本
 replay-column-invalid = 无效
 replay-column-too-large = 过大
+replay-column-surprise = 意外度
+replay-legend-surprise =
+    意外度：录制回答的每 token 负对数似然（nat），± 为跨会话的 95% 区间，越低越好
+    由 { $model } 评判：每个策略和窗口最多 { $answers } 个回答
+replay-judging = 个回答已由 { $model } 评判
+replay-judge-no-model = { $url } 未列出模型；请检查服务器是否在运行，或用 --judge-model 指定
+replay-judge-unaligned = { $url } 返回的 token 中找不到所发送的回答
+replay-judge-failed = 无法用 { $model } 评判
+replay-judge-too-long = 上下文超出评判模型的窗口；请使用更小的窗口（--window）或窗口更大的服务器
 replay-lost = { $session } 中遗忘的值
 replay-lost-of-several = { $session } 中遗忘的值，该会话调用最多（用 --session ID 选择其他会话）
 replay-lost-count = { $values } 个值中的 { $lost } 个

@@ -135,6 +135,7 @@ fn report(
     );
     let action = planned.action.clone();
     let tokens = planned.tokens;
+    let landing = planned.landing.clone();
     generation.freeze(&history, planned);
     let context: Vec<&Message> = generation.context(&history).collect();
     let wire = arguments.to.unwrap_or(conversation.wire);
@@ -161,6 +162,7 @@ fn report(
         rendered: &rendered,
         action: &action,
         tokens: &tokens,
+        landing: landing.as_ref(),
         slots: generation.slots(),
         warnings: &warnings,
         tools: budget.tools,

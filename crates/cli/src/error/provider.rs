@@ -5,7 +5,7 @@ use waterline_provider::{CallError, Refused};
 
 use crate::text;
 
-/// Characters shown of an answer that is not a stream.
+/// Characters shown of an unexpected response.
 const SHOWN: usize = 200;
 
 pub(super) fn describe(error: &CallError) -> Option<String> {
@@ -22,13 +22,20 @@ pub(super) fn describe(error: &CallError) -> Option<String> {
         }
         CallError::Refused(refused) => describe_refused(refused),
         CallError::Malformed { url, body } => {
-            let start: String = body.trim().chars().take(SHOWN).collect();
-            text!("error-call-malformed", url = url.as_str(), start = format!("{start:?}"))
+            text!("error-call-malformed", url = url.as_str(), start = start(body))
+        }
+        CallError::NoLogprobs { url, body } => {
+            text!("error-call-no-logprobs", url = url.as_str(), start = start(body))
         }
         CallError::Failed { body, .. } => text!("error-call-failed", reason = sentence(body)),
         CallError::Broken { text, .. } => text!("error-call-interrupted", cause = text.as_str()),
         _ => return None,
     })
+}
+
+/// Quotes the start of a response.
+fn start(body: &str) -> String {
+    format!("{:?}", body.trim().chars().take(SHOWN).collect::<String>())
 }
 
 /// Describes an HTTP error: what happened, the status, the provider's message and a hint.

@@ -41,8 +41,9 @@ pub fn json(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
         report.warnings.iter().map(|warning| numbered(report, warning)).collect();
     writeln!(
         out,
-        "],\"tokens\":{},\"slots\":{},\"warnings\":{}}}",
+        "],\"tokens\":{},\"landing\":{},\"slots\":{},\"warnings\":{}}}",
         json!(tokens),
+        json!(report.landing),
         json!(slots),
         json!(warnings)
     )?;

@@ -18,21 +18,31 @@ use crate::text;
 pub fn json(out: &mut impl Write, report: &Report, lost: bool) -> Result<()> {
     let several = report.datasets.len() > 1;
     let files = report.rows().filter(|_| several);
-    let rows: Vec<Value> = report.totals().chain(files).map(|row| self::row(&row)).collect();
-    let object = match report.longest.as_ref().filter(|_| lost) {
-        Some(session) => {
-            let values: Vec<Value> = session.outcomes.iter().flat_map(lost_values).collect();
-            json!({"rows": rows, "session": session.id, "lost": values})
-        }
-        None => json!({"rows": rows}),
-    };
+    let is_judged = report.judge.is_some();
+    let rows = report.totals().chain(files).map(|row| self::row(&row, is_judged));
+    let rows: Vec<Value> = rows.collect();
+    let mut object = json!({"rows": rows});
+    if let Some(session) = report.longest.as_ref().filter(|_| lost) {
+        let values: Vec<Value> = session.outcomes.iter().flat_map(lost_values).collect();
+        add(&mut object, json!({"session": session.id, "lost": values}));
+    }
+    if let Some(judge) = &report.judge {
+        add(&mut object, json!({"judge": judge.model}));
+    }
     writeln!(out, "{object}")?;
     Ok(())
 }
 
-fn row(row: &Row<'_>) -> Value {
+/// Adds the fields of one object to another.
+fn add(object: &mut Value, fields: Value) {
+    if let (Value::Object(object), Value::Object(fields)) = (object, fields) {
+        object.extend(fields);
+    }
+}
+
+fn row(row: &Row<'_>, is_judged: bool) -> Value {
     let counters = &row.counters;
-    json!({
+    let mut object = json!({
         "policy": row.policy,
         "window": row.window,
         "dataset": row.dataset,
@@ -50,7 +60,20 @@ fn row(row: &Row<'_>) -> Value {
         "cost": rounded(counters.cost(), 5),
         "invalid": counters.invalid,
         "over": counters.over,
-    })
+    });
+    if is_judged {
+        let surprise = &counters.surprise;
+        let mean = surprise.mean();
+        let bound = |sign: f64| Some(rounded(mean? + sign * surprise.margin()?, 5));
+        let fields = json!({
+            "judged": surprise.total.answers,
+            "surprise": mean.map(|mean| rounded(mean, 5)),
+            "surprise_low": bound(-1.0),
+            "surprise_high": bound(1.0),
+        });
+        add(&mut object, fields);
+    }
+    object
 }
 
 fn rounded(value: f64, digits: i32) -> f64 {
@@ -109,6 +132,11 @@ pub fn table(out: &mut impl Write, report: &Report) -> Result<()> {
     let is_valid = totals.iter().all(|row| row.counters.invalid == 0);
     let valid = if is_valid { format!("{} · ", text!("replay-all-valid")) } else { String::new() };
     writeln!(out, "\n{HEAD}{valid}{}{HEAD:#}", text!("replay-legend"))?;
+    if let Some(judge) = &report.judge {
+        let legend =
+            text!("replay-legend-surprise", model = plain(&judge.model), answers = judge.answers);
+        writeln!(out, "{HEAD}{legend}{HEAD:#}")?;
+    }
     Ok(())
 }
 
@@ -118,21 +146,21 @@ struct Column {
     cell: fn(&Counters) -> String,
     /// Larger is better; none if no value is best.
     rank: Option<fn(&Counters) -> f64>,
-    /// Counts errors: the column is shown only if a row has some.
-    errors: Option<fn(&Counters) -> usize>,
+    /// The column is shown only if a row has some of these.
+    only_with: Option<fn(&Counters) -> usize>,
 }
 
 impl Column {
     const fn new(head: fn() -> String, cell: fn(&Counters) -> String) -> Self {
-        Self { head, cell, rank: None, errors: None }
+        Self { head, cell, rank: None, only_with: None }
     }
 
     const fn ranked(self, rank: fn(&Counters) -> f64) -> Self {
         Self { rank: Some(rank), ..self }
     }
 
-    const fn of_errors(self, errors: fn(&Counters) -> usize) -> Self {
-        Self { errors: Some(errors), ..self }
+    const fn only_with(self, count: fn(&Counters) -> usize) -> Self {
+        Self { only_with: Some(count), ..self }
     }
 }
 
@@ -162,11 +190,23 @@ const COLUMNS: [Column; 11] = [
         .ranked(|counters| counters.bill.cached_share()),
     Column::new(|| text!("replay-column-cost"), |counters| format!("{:.2}", counters.cost()))
         .ranked(|counters| -counters.cost()),
+    Column::new(|| text!("replay-column-surprise"), surprise)
+        .ranked(|counters| -counters.surprise.mean().unwrap_or(f64::INFINITY))
+        .only_with(|counters| counters.surprise.total.answers),
     Column::new(|| text!("replay-column-invalid"), |counters| number(counters.invalid))
-        .of_errors(|counters| counters.invalid),
+        .only_with(|counters| counters.invalid),
     Column::new(|| text!("replay-column-too-large"), |counters| number(counters.over))
-        .of_errors(|counters| counters.over),
+        .only_with(|counters| counters.over),
 ];
+
+/// Formats the surprise with its interval; a dash if nothing was judged.
+fn surprise(counters: &Counters) -> String {
+    match (counters.surprise.mean(), counters.surprise.margin()) {
+        (Some(mean), Some(margin)) => format!("{mean:.3} ±{margin:.3}"),
+        (Some(mean), None) => format!("{mean:.3}"),
+        _ => "–".to_owned(),
+    }
+}
 
 /// Formats a share; a dash if there is nothing to share.
 fn of(count: usize, share: f64) -> String {
@@ -176,7 +216,7 @@ fn of(count: usize, share: f64) -> String {
 fn window_table(out: &mut impl Write, window: usize, rows: &[&Row<'_>]) -> Result<()> {
     let names = rows.iter().map(|row| row.policy.chars().count()).max().unwrap_or(0).max(6);
     let is_shown = |column: &&Column| {
-        column.errors.is_none_or(|errors| rows.iter().any(|row| errors(&row.counters) > 0))
+        column.only_with.is_none_or(|count| rows.iter().any(|row| count(&row.counters) > 0))
     };
     let columns: Vec<&Column> = COLUMNS.iter().filter(is_shown).collect();
     let width = |column: &Column| {

@@ -2,7 +2,7 @@
 
 use waterline::history::History;
 use waterline::message::Wire;
-use waterline::plan::{Action, Figures, Slot};
+use waterline::plan::{Action, Figures, Landing, Slot};
 use waterline::policy::Policy;
 use waterline::warning::Warning;
 use waterline_provider::wire::Rendered;
@@ -17,6 +17,7 @@ pub struct Report<'a> {
     pub rendered: &'a Rendered,
     pub action: &'a Action,
     pub tokens: &'a Figures,
+    pub landing: Option<&'a Landing>,
     pub slots: &'a [Slot],
     pub warnings: &'a [Warning],
     /// Tokens of the tool definitions.

@@ -6,7 +6,7 @@ use anstyle::{AnsiColor, Style};
 use anyhow::Result;
 use unicode_width::UnicodeWidthStr;
 use waterline::history::AtomKind;
-use waterline::plan::{Action, Slot, Treatment};
+use waterline::plan::{Action, Figures, Landing, Slot, Treatment};
 use waterline::warning::{Oddity, Warning};
 
 use super::text::{align_right, columns, cut, pad};
@@ -124,8 +124,37 @@ fn header(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()> {
         Action::Extend => text!("plan-everything-fits"),
         Action::Fold { reason, .. } => text!("plan-fold-reason", reason = reason.as_str()),
     };
-    writeln!(out, "{action}\n")?;
+    writeln!(out, "{action}")?;
+    if let Some(landing) = report.landing {
+        writeln!(out, "{}", distance(tokens, landing))?;
+    }
+    writeln!(out)?;
     Ok(())
+}
+
+/// Explains the distance between the context after a fold and the low mark.
+fn distance(tokens: &Figures, landing: &Landing) -> String {
+    let distance = tokens.after.abs_diff(tokens.low);
+    let block = if landing.block == 0 {
+        text!("plan-landing-no-block")
+    } else {
+        text!("plan-landing-block", used = landing.block, budget = landing.block_budget)
+    };
+    let Some(step) = landing.last_step() else { return block };
+    let name = text!("plan-landing-by", name = step.by);
+    let cause = if step.dropped > 0 {
+        text!("plan-landing-dropped", by = name, count = step.dropped, left = step.left)
+    } else {
+        text!("plan-landing-shortened", by = name, left = step.left)
+    };
+    let place = if tokens.after <= tokens.low {
+        text!("plan-below-low", tokens = distance)
+    } else if landing.to_low {
+        text!("plan-above-low", tokens = distance)
+    } else {
+        text!("plan-low-not-needed", tokens = distance)
+    };
+    format!("{}\n{block}", text!("plan-landing", place = place, cause = cause))
 }
 
 /// Returns the label of a treatment.

@@ -23,6 +23,11 @@ pub struct Arrival<'a> {
 
 /// One step of a policy.
 pub trait Stage: Debug + Send + Sync {
+    /// Returns its name, as in a policy.
+    fn name(&self) -> &'static str {
+        "stage"
+    }
+
     /// Changes an atom before it is sent for the first time. It stays like that until the next
     /// fold.
     fn arrive(&self, _item: &mut Item, _arrival: &Arrival<'_>) {}

@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::assemble::Assembly;
 use super::fold_level::apply_level;
+use super::landing::{ARRIVAL, LEVEL, LIMIT, LOW_MARK, Landing, StepRecorder};
 use super::summary_block::SummaryBlock;
 use super::{Action, Figures, Input, Plan, Wanted};
 use crate::draft::{Draft, Marks, Stage, Start};
@@ -47,36 +48,50 @@ pub(super) fn fold(input: &Input<'_>, marks: &Marks, before: usize, reason: Stri
         hidden: input.generation.hidden(input.history),
     });
     drop_repeated_systems(&mut draft);
+    let mut steps = StepRecorder::new(&draft);
     for at in input.keep.pins.iter().filter_map(|&message| input.history.atom_of(message)) {
         draft.pin(at, "pinned");
     }
     for stage in &input.policy.stages {
         stage.fold(&mut draft);
+        steps.note(stage.name(), &draft);
     }
-    drop_to_low_mark(&mut draft, input.policy.fold.low.is_some(), before);
+    let to_low = is_to_low_mark(&draft, input.policy.fold.low.is_some(), before);
+    if to_low {
+        drop_to_low_mark(&mut draft);
+        steps.note(LOW_MARK, &draft);
+    }
     if let Some(forced) = input.forced {
         apply_level(&mut draft, input.policy, forced.rung);
+        steps.note(LEVEL, &draft);
     }
     for at in draft.newest_first() {
         draft.arrive(at);
     }
     drop_old_thinking(&mut draft);
+    steps.note(ARRIVAL, &draft);
     // Space for the summary block is set aside first: without the block, more is lost than with the
     // middle of a large output.
     let window = draft.marks.window;
     let reserved = block_tokens(&draft).min(draft.marks.available / 2);
     draft.marks.window = window.saturating_sub(reserved);
     shrink_to_window(&mut draft, input);
+    steps.note(LIMIT, &draft);
     draft.marks.window = window;
-    let (block, wanted) = write_block(&draft, input);
+    let block_budget = block_budget(&draft);
+    let (block, wanted) = write_block(&draft, input, block_budget);
     let (items, warnings, mut total) = draft.into_parts();
+    let left = total;
     let slots = Assembly::new(input.history, block.as_ref()).slots(&items, &mut total);
     let tokens = Figures { after: total, ..Figures::default() };
+    let block_tokens = total.saturating_sub(left);
+    let steps = steps.into_steps();
     Plan {
         action: Action::Fold { reason, from: before },
         slots,
         wanted,
         tokens,
+        landing: Some(Landing { steps, to_low, block: block_tokens, block_budget }),
         warnings,
         covered: 0,
         marks: *marks,
@@ -104,13 +119,13 @@ fn drop_repeated_systems(draft: &mut Draft<'_>) {
     }
 }
 
-/// Drops the oldest atoms until the low mark is reached. Does nothing if the fold was not started
-/// by the number of tokens.
-fn drop_to_low_mark(draft: &mut Draft<'_>, has_low: bool, before: usize) {
-    let marks = draft.marks;
-    if before <= marks.high || !has_low && before <= marks.window {
-        return;
-    }
+/// Returns whether the fold must reach the low mark: it was started by the number of tokens.
+const fn is_to_low_mark(draft: &Draft<'_>, has_low: bool, before: usize) -> bool {
+    before > draft.marks.high && (has_low || before > draft.marks.window)
+}
+
+/// Drops the oldest atoms until the low mark is reached.
+fn drop_to_low_mark(draft: &mut Draft<'_>) {
     let goal = low_without_block(draft);
     for at in draft.oldest_first() {
         if draft.total() <= goal {
@@ -208,10 +223,9 @@ fn drop_old_thinking(draft: &mut Draft<'_>) {
     }
 }
 
-/// Writes the summary block for what was dropped. If a model's summary would be better than the
-/// digest in it, that summary is wanted.
-fn write_block(draft: &Draft<'_>, input: &Input<'_>) -> (Option<SummaryBlock>, Option<Wanted>) {
-    let Some(settings) = &draft.summary else { return (None, None) };
+/// Returns the tokens that a summary block may take now that it is known what stays.
+fn block_budget(draft: &Draft<'_>) -> usize {
+    let Some(settings) = &draft.summary else { return 0 };
     let marks = &draft.marks;
     // What had to be kept may leave too little below the low mark. Then the block may use what is
     // left up to the window.
@@ -221,8 +235,19 @@ fn write_block(draft: &Draft<'_>, input: &Input<'_>) -> (Option<SummaryBlock>, O
     let most = marks.tokens(settings.max) + marks.tokens(settings.ledger) + HEADER_TOKENS;
     let share = marks.low - low_without_block(draft);
     let budget = if to_low * 5 >= share * 4 { to_low } else { to_window };
-    let block =
-        SummaryBlock::write(draft, settings, input.summaries, input.keep.lines, budget.min(most));
+    budget.min(most)
+}
+
+/// Writes the summary block for what was dropped. If a model's summary would be better than the
+/// digest in it, that summary is wanted.
+fn write_block(
+    draft: &Draft<'_>,
+    input: &Input<'_>,
+    budget: usize,
+) -> (Option<SummaryBlock>, Option<Wanted>) {
+    let Some(settings) = &draft.summary else { return (None, None) };
+    let marks = &draft.marks;
+    let block = SummaryBlock::write(draft, settings, input.summaries, input.keep.lines, budget);
     let wanted = block
         .as_ref()
         .filter(|block| {

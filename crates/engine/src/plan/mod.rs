@@ -16,12 +16,14 @@ mod fold;
 mod fold_level;
 mod frozen;
 mod generation;
+mod landing;
 mod summary_block;
 
 pub use crate::draft::{Budget, Draft, Item, Marks, Slot, Treatment, Truncation};
 pub use fold_level::{FoldLevel, Forced};
 pub use frozen::{FrozenSlot, Head, Item as FrozenItem};
 pub use generation::Generation;
+pub use landing::{ARRIVAL, FoldStep, LEVEL, LIMIT, LOW_MARK, Landing};
 
 use std::sync::Arc;
 
@@ -91,6 +93,8 @@ pub struct Plan {
     pub wanted: Option<Wanted>,
     /// The token counts.
     pub tokens: Figures,
+    /// Why a fold left as many tokens as it did; `None` for an extension.
+    pub landing: Option<Landing>,
     /// Problems that the plan could not avoid.
     pub warnings: Vec<Warning>,
     covered: usize,
@@ -258,6 +262,8 @@ fn marks_of(input: &Input<'_>) -> Marks {
 fn finish(input: &Input<'_>, mut plan: Plan) -> Plan {
     plan.covered = input.history.len();
     plan.tokens = figures(input, &plan.marks, plan.tokens.after);
+    let real = |tokens| input.budget.calibration.correct(tokens);
+    plan.landing = plan.landing.map(|landing| landing.corrected(real));
     check(input, &mut plan);
     plan
 }
@@ -271,6 +277,7 @@ fn extension(slots: Vec<Slot>, after: usize, marks: Marks, refused: Option<usize
         slots,
         wanted: None,
         tokens,
+        landing: None,
         warnings: Vec::new(),
         covered: 0,
         marks,

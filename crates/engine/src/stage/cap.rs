@@ -36,6 +36,10 @@ impl Default for Cap {
 const MIN_TOKENS: usize = 64;
 
 impl Stage for Cap {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
     fn arrive(&self, item: &mut Item, arrival: &Arrival<'_>) {
         let max = arrival.marks.tokens(self.max).max(MIN_TOKENS);
         // If the system prompt alone fills the window, truncating does not help.

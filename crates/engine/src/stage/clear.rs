@@ -38,6 +38,10 @@ impl Default for Clear {
 const CLEARED: &str = "[old tool result cleared]";
 
 impl Stage for Clear {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
     fn fold(&self, draft: &mut Draft<'_>) {
         let exchanges = draft.newest_first().filter(|&at| draft.kind(at) == AtomKind::Exchange);
         for at in exchanges.skip(self.keep).collect::<Vec<_>>() {

@@ -36,6 +36,10 @@ impl Default for Digest {
 }
 
 impl Stage for Digest {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
     fn fold(&self, draft: &mut Draft<'_>) {
         if draft.total() <= draft.marks.mark(self.over) {
             return;

@@ -55,6 +55,10 @@ const MIN_STEP_TOKENS: usize = 64;
 const MIN_USER_TOKENS: usize = 400;
 
 impl Stage for Emergency {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
     fn rescue(&self, draft: &mut Draft<'_>) -> bool {
         let steps: [fn(&Self, &mut Draft<'_>); 8] = [
             Self::truncate_texts,

@@ -42,6 +42,10 @@ impl Default for Halve {
 }
 
 impl Stage for Halve {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
     fn fold(&self, draft: &mut Draft<'_>) {
         // Turns that an earlier fold dropped do not count.
         for at in draft.hidden.clone() {

@@ -20,6 +20,10 @@ pub(super) const SPEC: Spec = Spec {
 pub struct Images {}
 
 impl Stage for Images {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
     fn fold(&self, draft: &mut Draft<'_>) {
         let answered = draft
             .newest_first()

@@ -41,6 +41,10 @@ impl Default for Pin {
 }
 
 impl Stage for Pin {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
     fn fold(&self, draft: &mut Draft<'_>) {
         for &message in &self.messages {
             if let Some(at) = draft.history.atom_of(message) {

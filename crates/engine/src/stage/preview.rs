@@ -75,6 +75,10 @@ const ITEMS_PER_END: usize = 2;
 const LONGEST_TEXT: usize = 100;
 
 impl Stage for Preview {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
     fn fold(&self, draft: &mut Draft<'_>) {
         if !self.on {
             return;

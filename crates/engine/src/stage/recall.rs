@@ -42,6 +42,10 @@ impl Default for Recall {
 const PASSAGE_CHARS: usize = 400;
 
 impl Stage for Recall {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
     fn arrive(&self, item: &mut Item, arrival: &Arrival<'_>) {
         let newest_user =
             arrival.history.latest_user().and_then(|message| arrival.history.atom_of(message));

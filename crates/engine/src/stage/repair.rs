@@ -40,6 +40,10 @@ pub enum RepairMode {
 }
 
 impl Stage for Repair {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
     fn arrive(&self, item: &mut Item, arrival: &Arrival<'_>) {
         let history = arrival.history;
         let mut later = history.atoms().iter().skip(item.atom + 1);

@@ -46,6 +46,10 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 impl Stage for Summarise {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
     fn fold(&self, draft: &mut Draft<'_>) {
         let is_long =
             draft.history.len() >= self.min_messages && draft.total() > draft.marks.mark(self.over);

@@ -99,6 +99,10 @@ impl Trim {
 }
 
 impl Stage for Trim {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
     fn fold(&self, draft: &mut Draft<'_>) {
         if draft.total() <= draft.marks.mark(self.over) {
             return;

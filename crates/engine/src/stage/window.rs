@@ -80,6 +80,10 @@ pub enum Only {
 const MIN_CLIP_TOKENS: usize = 120;
 
 impl Stage for Window {
+    fn name(&self) -> &'static str {
+        SPEC.name
+    }
+
     fn fold(&self, draft: &mut Draft<'_>) {
         if draft.total() <= draft.marks.mark(self.over) {
             return;

@@ -7,6 +7,7 @@ use futures_util::stream::unfold;
 use futures_util::{Stream, StreamExt};
 
 use super::Timeouts;
+use crate::error::CallError;
 
 /// The most bytes of an error body that are kept.
 const MAX_ERROR_BYTES: usize = 1 << 20;
@@ -40,6 +41,26 @@ pub(super) fn with_timeouts(
             Err(_) => Some((Err(BytesError::Timeout(NoData(wait))), (None, wait))),
         }
     }))
+}
+
+/// The most bytes of a response that is read whole. A prompt of a million tokens stays below it.
+const MAX_BYTES: usize = 1 << 29;
+
+/// Reads the whole text of a response.
+pub(super) async fn whole(
+    response: reqwest::Response,
+    timeouts: Timeouts,
+) -> Result<String, CallError> {
+    let broken = |text: String| CallError::Broken { text, answer: Box::default() };
+    let mut bytes = Vec::new();
+    let mut chunks = with_timeouts(response, timeouts);
+    while let Some(chunk) = chunks.next().await {
+        bytes.extend_from_slice(&chunk.map_err(|error| broken(error.to_string()))?);
+        if bytes.len() > MAX_BYTES {
+            return Err(broken(format!("the response has more than {MAX_BYTES} bytes")));
+        }
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// Reads the text of a response, up to [`MAX_ERROR_BYTES`] or a timeout.

@@ -6,8 +6,10 @@
 
 mod body;
 mod key;
+mod prompt_logprobs;
 
 pub use key::Key;
+pub use prompt_logprobs::PromptToken;
 
 use std::time::Duration;
 
@@ -82,13 +84,26 @@ impl Endpoint {
         Ok(Self { wire, base, key, timeouts, client })
     }
 
-    /// Sends a request body and waits for the head of the response.
+    /// Sends a request body and waits for the head of a streamed response.
     async fn send(&self, url: String, body: String) -> Result<reqwest::Response, CallError> {
-        let mut call = self
-            .client
-            .post(&url)
-            .header(CONTENT_TYPE, "application/json")
-            .header(ACCEPT, "text/event-stream");
+        let response = self.post(url, body, "text/event-stream").await?;
+        let content_type = response.headers().get(CONTENT_TYPE);
+        if !content_type.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream")) {
+            let body = body::text(response, self.timeouts).await;
+            return Err(CallError::Malformed { url: self.base.clone(), body });
+        }
+        Ok(response)
+    }
+
+    /// Sends a request body and waits for the head of a successful response.
+    async fn post(
+        &self,
+        url: String,
+        body: String,
+        accept: &'static str,
+    ) -> Result<reqwest::Response, CallError> {
+        let mut call =
+            self.client.post(&url).header(CONTENT_TYPE, "application/json").header(ACCEPT, accept);
         for (name, value) in wire::headers(self.wire, self.key.as_ref().map(Key::secret)) {
             call = call.header(name, value);
         }
@@ -99,11 +114,6 @@ impl Endpoint {
         let response = sent.map_err(|error| CallError::Connect { url, text: causes(&error) })?;
         if !response.status().is_success() {
             return Err(self.refused(response).await);
-        }
-        let content_type = response.headers().get(CONTENT_TYPE);
-        if !content_type.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream")) {
-            let body = body::text(response, self.timeouts).await;
-            return Err(CallError::Malformed { url: self.base.clone(), body });
         }
         Ok(response)
     }
@@ -137,7 +147,9 @@ impl Endpoint {
                 redact(&mut refused.body);
                 refused.headers.iter_mut().for_each(|(_, value)| redact(value));
             }
-            CallError::Malformed { body, .. } | CallError::Failed { body, .. } => redact(body),
+            CallError::Malformed { body, .. }
+            | CallError::NoLogprobs { body, .. }
+            | CallError::Failed { body, .. } => redact(body),
             _ => {}
         }
         error

@@ -61,11 +61,15 @@ fn count(number: usize, noun: &str) -> String {
 /// Draws retention, intact calls and cost over the window, with one line per policy.
 fn curves(report: &Report, totals: &[Row<'_>]) -> String {
     type Figure = fn(&Counters) -> f64;
-    let figures: [(&str, Figure, bool); 3] = [
+    let mut figures: Vec<(&str, Figure, bool)> = vec![
         ("Values retained, %", |counters| counters.retained() * 100.0, false),
         ("Calls intact, %", |counters| counters.calls_intact() * 100.0, false),
         ("Cost relative to never folding", Counters::cost, true),
     ];
+    if is_judged(totals) {
+        let mean: Figure = |counters| counters.surprise.mean().unwrap_or_default();
+        figures.push(("Surprise, nats per token", mean, false));
+    }
     let mut text = String::new();
     for (title, figure, from_zero) in figures {
         let lines = report.policies.iter().map(|policy| {
@@ -84,15 +88,18 @@ fn table(totals: &[Row<'_>]) -> String {
     let mut text = String::from(
         "<table><thead><tr><th>policy</th><th>window</th><th>values retained</th>\
          <th>calls intact</th><th>mean tokens</th><th>max tokens</th><th>folds</th>\
-         <th>cached</th><th>cost</th><th>invalid</th><th>too large</th></tr></thead><tbody>",
+         <th>cached</th><th>cost</th><th>invalid</th><th>too large</th>",
     );
+    let is_judged = is_judged(totals);
+    text.push_str(if is_judged { "<th>surprise</th>" } else { "" });
+    text.push_str("</tr></thead><tbody>");
     for row in totals {
         let counters = &row.counters;
         let class = if row.policy == "auto" { " class=\"ours\"" } else { "" };
         let _ = write!(
             text,
             "<tr{class}><td>{}</td><td>{}</td><td>{:.2}%</td><td>{:.2}%</td><td>{:.0}</td>\
-             <td>{}</td><td>{}</td><td>{:.1}%</td><td>{:.2}</td><td>{}</td><td>{}</td></tr>",
+             <td>{}</td><td>{}</td><td>{:.1}%</td><td>{:.2}</td><td>{}</td><td>{}</td>",
             escape(row.policy),
             row.window,
             counters.retained() * 100.0,
@@ -105,9 +112,25 @@ fn table(totals: &[Row<'_>]) -> String {
             counters.invalid,
             counters.over,
         );
+        if is_judged {
+            let _ = write!(text, "<td>{}</td>", surprise(counters));
+        }
+        text.push_str("</tr>");
     }
     text.push_str("</tbody></table>");
     text
+}
+
+fn is_judged(totals: &[Row<'_>]) -> bool {
+    totals.iter().any(|row| row.counters.surprise.sessions > 0)
+}
+
+fn surprise(counters: &Counters) -> String {
+    match (counters.surprise.mean(), counters.surprise.margin()) {
+        (Some(mean), Some(margin)) => format!("{mean:.3} ± {margin:.3}"),
+        (Some(mean), None) => format!("{mean:.3}"),
+        _ => "–".to_owned(),
+    }
 }
 
 /// Draws the prompts of the longest session, call by call, for every window and policy.

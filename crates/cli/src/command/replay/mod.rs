@@ -1,6 +1,7 @@
 //! `waterline replay`: runs recorded conversations through policies and compares them.
 
 mod dump;
+mod judge;
 mod train;
 mod usage;
 
@@ -15,6 +16,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use waterline::ledger::Weights;
 use waterline::policy::{PRESETS, Policy};
 use waterline::tokens::Method;
+use waterline_replay::judge::Candidates;
 use waterline_replay::page;
 use waterline_replay::pool::{Done, Job, Watch, replay_all};
 use waterline_replay::price::Prices;
@@ -78,6 +80,8 @@ struct Run {
     /// Write every context to this file as JSON lines
     #[arg(long, value_name = "OUT")]
     dump: Option<PathBuf>,
+    #[command(flatten)]
+    judge: judge::JudgeArguments,
 }
 
 /// What to replay, and how to count its tokens.
@@ -142,18 +146,28 @@ fn replay(arguments: &Run) -> Result<ExitCode> {
         anstream::eprintln!("waterline: {}", plain(&warning.to_string()));
     }
     let origins = sessions::origins(&input.files, &input.database)?;
+    let judge = arguments.judge.connect(name)?;
     let mut report = Report::new(&config, origins.iter().map(Origin::name).collect());
     let files: Vec<PathBuf> = origins.iter().filter_map(Origin::file).cloned().collect();
     let create =
         |path: &Option<PathBuf>| path.as_ref().map(|path| Output::create(path, &files)).transpose();
     let page = create(&arguments.html)?;
     let dump = create(&arguments.dump)?.map(Dump::new);
-    let watch = |sent: &Sent<'_>| {
+    let candidates = Candidates::default();
+    let watch = |number: usize, sent: &Sent<'_>| {
         if let Some(dump) = &dump {
             dump.write(sent);
         }
+        if judge.is_some() {
+            candidates.add(number, sent);
+        }
     };
-    each(&config, &origins, arguments.session.as_deref(), &watch, |done| report.add(done))?;
+    let session = arguments.session.as_deref();
+    let mut datasets = Vec::new();
+    each(&config, &origins, session, None, &watch, |done| {
+        datasets.push(done.dataset);
+        report.add(done);
+    })?;
     if let Some(dump) = dump {
         dump.finish()?;
     }
@@ -162,6 +176,11 @@ fn replay(arguments: &Run) -> Result<ExitCode> {
             Some(id) => bail!(text!("replay-no-such-session", id = id.as_str())),
             None => bail!(text!("replay-no-session")),
         }
+    }
+    if let Some(server) = judge {
+        let config = &config;
+        let second = judge::Second { config, origins: &origins, session, datasets: &datasets };
+        server.judge(&mut report, candidates, &second)?;
     }
     if let Some(mut file) = page {
         let written = file.write_all(page::write(&report).as_bytes());
@@ -219,15 +238,18 @@ fn prices(name: &str) -> Result<Prices> {
     })
 }
 
-/// Replays every session of these files on all cores, with a progress bar on a terminal.
+/// Replays every session of these files on all cores, with a progress bar on a terminal. A repeated
+/// replay has its own bar, and reports nothing about the files again.
 fn each(
     config: &ReplayConfig,
     origins: &[Origin],
     session: Option<&str>,
+    repeated: Option<&ProgressBar>,
     watch: &Watch<'_>,
     mut collect: impl FnMut(Done),
 ) -> Result<()> {
-    let bar = progress(origins.len());
+    let is_first = repeated.is_none();
+    let bar = repeated.cloned().unwrap_or_else(|| progress(origins.len()));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let read = |emit: &mut dyn FnMut(Job)| -> Result<()> {
         let mut refused = Vec::new();
@@ -242,15 +264,18 @@ fn each(
                 }
                 ControlFlow::Continue(())
             });
-            bar.inc(1);
+            bar.inc(u64::from(is_first));
             match read {
+                Ok(_) if !is_first => {}
                 Ok(notices) => bar.suspend(|| sessions::show_notices(&origin.name(), &notices)),
                 // A directory may contain other files.
                 Err(error) if origins.len() > 1 => refused.push(describe(&error)),
                 Err(error) => return Err(error),
             }
         }
-        bar.suspend(|| sessions::show_refused(&refused));
+        if is_first {
+            bar.suspend(|| sessions::show_refused(&refused));
+        }
         if refused.len() == origins.len() {
             Err(anyhow!(text!("sessions-none-readable")))
         } else {
@@ -260,7 +285,9 @@ fn each(
     let mut count = 0_usize;
     let outcome = replay_all(config, threads, watch, read, |done| {
         count += 1;
-        bar.set_message(text!("replay-progress", count = count));
+        if is_first {
+            bar.set_message(text!("replay-progress", count = count));
+        }
         collect(done);
     });
     bar.finish_and_clear();

@@ -107,7 +107,7 @@ fn config(arguments: &Arguments, weights: &Weights, learn: bool) -> Result<Repla
 fn learn(arguments: &Arguments, start: &Weights, origin: &Origin) -> Result<Vec<TrainingFold>> {
     let mut training_folds = Vec::new();
     let config = config(arguments, start, true)?;
-    each(&config, std::slice::from_ref(origin), None, &|_| {}, |done| {
+    each(&config, std::slice::from_ref(origin), None, None, &|_, _| {}, |done| {
         // Most folds teach nothing and have many candidates, so they are dropped early.
         let all = done.outcomes.into_iter().flat_map(|outcome| outcome.training_folds);
         training_folds.extend(all.filter(TrainingFold::teaches));
@@ -123,7 +123,7 @@ fn measure(
     let config = config(arguments, weights, false)?;
     let mut measured: Vec<(usize, Counters)> =
         config.windows.iter().map(|&window| (window, Counters::default())).collect();
-    each(&config, std::slice::from_ref(origin), None, &|_| {}, |done| {
+    each(&config, std::slice::from_ref(origin), None, None, &|_, _| {}, |done| {
         for ((_, counters), outcome) in measured.iter_mut().zip(&done.outcomes) {
             counters.add(&outcome.counters);
         }

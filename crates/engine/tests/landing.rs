@@ -1,0 +1,65 @@
+//! A fold explains its size: which stage or rule was the last to drop messages, and how much of its
+//! budget the summary block used.
+#![allow(clippy::unwrap_used, reason = "a test fails loudly")]
+
+use waterline::history::History;
+use waterline::message::Message;
+use waterline::model::Models;
+use waterline::plan::{Budget, Generation, Input, LOW_MARK, Plan, plan};
+use waterline::policy::Policy;
+use waterline::tokens::{Counter, Method};
+
+const WINDOW: usize = 2_000;
+
+/// Plans forty exchanges of about a hundred tokens each.
+fn planned(policy: &str, exchanges: usize) -> Plan {
+    let messages = (0..exchanges).flat_map(|at| {
+        let filler = "and so on ".repeat(20);
+        [Message::user(format!("step {at} {filler}")), Message::assistant(format!("done {filler}"))]
+    });
+    let history = History::of(Counter::new(Method::Chars4, 0), messages);
+    let policy = Policy::read(policy, &[]).unwrap();
+    let model = Models::builtin().resolve("");
+    let generation = Generation::new();
+    plan(&Input::new(&history, &generation, &policy, Budget::of(WINDOW), &model))
+}
+
+#[test]
+fn a_small_window_stage_explains_a_context_far_below_the_low_mark() {
+    let policy = r#"
+        stages = ["window", "summarise"]
+        fold = { high = "100%", low = "80%" }
+        window = { tokens = "20%" }
+        summarise = { mode = "digest", max = "10%", ledger = "10%" }
+    "#;
+    let plan = planned(policy, 40);
+    let landing = plan.landing.unwrap();
+    let step = landing.last_step().unwrap();
+    assert_eq!(step.by, "window");
+    assert!(landing.to_low && step.dropped >= 70 && step.left <= WINDOW / 5, "{landing:?}");
+    assert!(landing.block > 0 && landing.block < landing.block_budget, "{landing:?}");
+    let left = landing.steps.last().unwrap().left;
+    assert_eq!(plan.tokens.after, left + landing.block);
+    assert!(plan.tokens.after < plan.tokens.low / 2, "{:?}", plan.tokens);
+}
+
+#[test]
+fn without_a_stage_that_drops_the_low_mark_does() {
+    let policy = r#"
+        stages = ["repair"]
+        fold = { high = "100%", low = "50%" }
+    "#;
+    let plan = planned(policy, 40);
+    let landing = plan.landing.unwrap();
+    let step = landing.last_step().unwrap();
+    assert_eq!((step.by, landing.block, landing.block_budget), (LOW_MARK, 0, 0));
+    assert_eq!(plan.tokens.after, landing.steps.last().unwrap().left);
+    // One more exchange would have been over the mark.
+    assert!(plan.tokens.low - plan.tokens.after < 120, "{:?}", plan.tokens);
+}
+
+#[test]
+fn an_extension_has_nothing_to_explain() {
+    let policy = "stages = [\"repair\"]";
+    assert_eq!(planned(policy, 2).landing, None);
+}
