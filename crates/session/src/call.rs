@@ -47,33 +47,36 @@ impl LiveSession {
     ) -> Result<Answer, SessionError> {
         self.start_call().await?;
         self.take_in(new);
-        let mut starts_turn = std::mem::take(&mut self.turn_starts);
+        let mut is_first_of_turn = std::mem::take(&mut self.turn_starts);
         let mut retry = RetryState::default();
         loop {
-            let plan = self.plan(starts_turn, &mut emit).await?;
+            let plan = self.plan(is_first_of_turn, &mut emit).await?;
             self.freeze(plan, &mut emit).await?;
             let storing = self.start_commit();
-            let context = self.render();
+            let rendered = self.render();
             // Nothing is sent before it is stored.
             self.finish_commit(storing).await?;
-            let context = context?;
+            let rendered = rendered?;
             let started = Instant::now();
-            match self.call_model(&context, &mut emit).await {
-                Ok(answer) if !self.must_fold_for(&answer, &mut retry, &mut emit).await? => {
-                    let note = note(&answer);
-                    self.store_answer(&answer, note, started.elapsed()).await?;
-                    self.finish_call();
-                    return Ok(answer);
+            match self.call_model(&rendered, &mut emit).await {
+                Ok(answer) => {
+                    // A server that truncated the prompt silently answered another question. That
+                    // answer is dropped, and the call is made again with a smaller context.
+                    if !self.must_fold_for(&answer, &mut retry, &mut emit).await? {
+                        let answer_note = note(&answer);
+                        self.store_answer(&answer, answer_note, started.elapsed()).await?;
+                        self.finish_call();
+                        return Ok(answer);
+                    }
                 }
-                Ok(_) => {}
                 Err(error) => self.recover(error, &mut retry, &mut emit).await?,
             }
-            starts_turn = false;
+            is_first_of_turn = false;
         }
     }
 
-    /// Renders the context for the wire and checks it against the wire's rules. A violation is a bug
-    /// of ours: it is recorded, and the request is sent anyway, because the provider decides.
+    /// Renders the context for the wire and checks it against the wire's rules. A violation is our
+    /// bug: it is recorded, and the request is sent anyway, because the provider decides.
     fn render(&mut self) -> Result<Rendered, SessionError> {
         let wire = self.model().model.wire();
         let context: Vec<&Message> = self.generation.context(&self.history).collect();
@@ -98,13 +101,13 @@ impl LiveSession {
 
     async fn call_model(
         &mut self,
-        context: &Rendered,
+        rendered: &Rendered,
         emit: &mut impl FnMut(Event),
     ) -> Result<Answer, CallError> {
         self.partial_text.clear();
         trace::sending(self);
         let span = trace::call(self);
-        let mut events = self.send(context);
+        let mut events = self.prepare_call(rendered);
         let outcome = self.read_answer(&mut events, emit).instrument(span.clone()).await;
         // From here on the text is in the answer, or in the error.
         self.partial_text.clear();
@@ -113,7 +116,7 @@ impl LiveSession {
     }
 
     /// Prepares a call to the model. The request is sent when the stream is first polled.
-    fn send(&self, context: &Rendered) -> EventStream {
+    fn prepare_call(&self, rendered: &Rendered) -> EventStream {
         let target = self.model();
         let cache_key =
             self.config.options.cache_key.clone().or_else(|| Some(self.session.id.clone()));
@@ -121,7 +124,7 @@ impl LiveSession {
             Options { cache_key, shape: self.sent_shape(), ..self.config.options.clone() };
         let messages: Vec<&Message> =
             self.generation.context(&self.history).chain(&self.ephemeral).collect();
-        let request = Request::new(&target.name, &messages, context)
+        let request = Request::new(&target.name, &messages, rendered)
             .tools(&self.config.tools)
             .options(&options);
         target.model.call(request.session(&self.session.id))

@@ -39,11 +39,11 @@ impl LiveSession {
     /// whole history.
     pub(crate) async fn plan(
         &mut self,
-        starts_turn: bool,
+        is_first_of_turn: bool,
         emit: &mut impl FnMut(Event),
     ) -> Result<Plan, SessionError> {
         let mut request = PlanRequest { forced: self.forced.take(), ..PlanRequest::default() };
-        if starts_turn
+        if is_first_of_turn
             && self.may_be_ready()
             && let Some(summary) = self.ready_summary().await?
         {

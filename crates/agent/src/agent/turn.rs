@@ -1,4 +1,4 @@
-//! One turn: submit → (call the model → run its calls)* → finish.
+//! One turn: submit → (call the model → run its tool calls)* → finish.
 //!
 //! The next step is always derived from the session itself: open calls are run, a user message or
 //! tool results go to the model, and an answer without calls ends the turn. An interrupted turn
@@ -35,6 +35,7 @@ impl Agent {
     /// When there is nothing to resume; otherwise as for [`Agent::turn`].
     pub async fn resume(&mut self) -> Result<Outcome, AgentError> {
         let _lease = self.lease().await?;
+        // An unreadable schema is reported before anything is called.
         self.schema()?;
         self.cancel_imported_calls().await?;
         let next = self.next_step()?.ok_or(AgentError::Finished)?;
@@ -86,7 +87,7 @@ impl Agent {
         self.finish_turn(&mut turn, ending).await
     }
 
-    /// Gives the run its id, which its events and checkpoints have too.
+    /// Starts a run: creates the id that its events and checkpoints carry.
     async fn begin_run(&mut self) -> Result<TurnState, AgentError> {
         let run_id = waterline_log::new_id();
         let session = self.live.session();
@@ -127,7 +128,8 @@ impl Agent {
         if self.state()?.schema.is_some() && self.next_step()?.is_none() {
             self.stage(|state, _| state.schema = None).await?;
         }
-        // The last step wrote a checkpoint; the turn needs another only if something changed since.
+        // The last step wrote a checkpoint. The turn needs another if something changed since, or if
+        // steps write none.
         if self.live.is_staged() || !turn.writes_checkpoints {
             self.live.stage_checkpoint(turn.checkpoint("turn"));
             self.commit().await?;

@@ -123,7 +123,7 @@ impl Chat {
         runtime.block_on(async { end_when_told() });
         runtime.block_on(self.welcome());
         if let Err(error) = runtime.block_on(self.offer_cleanup()) {
-            self.screen.print_error(&with_hint(&error));
+            self.screen.print_error(&describe(&error));
         }
         if resumes && self.runner.agent.is_open()? {
             self.screen.print_note(&text!("chat-resuming"));

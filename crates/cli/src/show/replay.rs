@@ -164,7 +164,7 @@ impl Column {
     }
 }
 
-const COLUMNS: [Column; 11] = [
+const COLUMNS: [Column; 12] = [
     Column::new(
         || text!("replay-column-retained"),
         |counters| of(counters.values, counters.retained()),

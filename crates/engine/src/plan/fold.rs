@@ -56,7 +56,7 @@ pub(super) fn fold(input: &Input<'_>, marks: &Marks, before: usize, reason: Stri
         stage.fold(&mut draft);
         steps.note(stage.name(), &draft);
     }
-    let to_low = is_to_low_mark(&draft, input.policy.fold.low.is_some(), before);
+    let to_low = must_reach_low_mark(&draft, input.policy.fold.low.is_some(), before);
     if to_low {
         drop_to_low_mark(&mut draft);
         steps.note(LOW_MARK, &draft);
@@ -120,7 +120,7 @@ fn drop_repeated_systems(draft: &mut Draft<'_>) {
 }
 
 /// Returns whether the fold must reach the low mark: it was started by the number of tokens.
-const fn is_to_low_mark(draft: &Draft<'_>, has_low: bool, before: usize) -> bool {
+const fn must_reach_low_mark(draft: &Draft<'_>, has_low: bool, before: usize) -> bool {
     before > draft.marks.high && (has_low || before > draft.marks.window)
 }
 

@@ -6,6 +6,11 @@
 //! dropped or shortened until the context is down to the low mark, a summary block replaces them,
 //! and a new generation starts. The history itself keeps every message.
 //!
+//! The smallest unit is an *atom*: a plain message, or an assistant message with the results of its
+//! tool calls, which may not be separated. The *stages* of a policy keep, shorten or drop atoms. A
+//! *view* is what is sent for a message: the message itself, or a shorter one made from it. The
+//! *ledger* is the list of values (paths, names, ids) in the summary block.
+//!
 //! A plan is a list of *slots*. Each slot names the messages it covers, what was done with them
 //! (the *treatment*) and why.
 
@@ -230,8 +235,8 @@ fn decide(input: &Input<'_>) -> Decision {
         // A fold makes its own slots. These are dropped here, because a long first extension has
         // many of them.
         Some(reason) => {
-            // A fold on request is made of the context as it is, however small: its shares are
-            // those of what there is, not of the window.
+            // In a fold on request, percentages apply to the current context, not to the window:
+            // it shrinks a context that is half full, too.
             let used = before.saturating_sub(marks.fixed);
             let marks = match input.forced {
                 Some(_) => marks.limited(&input.policy.fold, used),
