@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use waterline_sandbox::Grant;
+use waterline_session::memory::Sink;
 use waterline_session::{ModelTarget, SessionConfig};
 
 pub use list::{PRESETS, preset};
@@ -56,6 +57,8 @@ pub struct AgentConfig {
     pub grants: Vec<Grant>,
     /// The sources of the policy.
     pub policies: Policies,
+    /// The memory of sessions that have none, if their policy summarizes for one.
+    pub usual_memory: Option<Arc<dyn Sink>>,
     /// The system prompt, if not the default.
     pub prompt: Option<String>,
     /// How long to wait before each retry of a tool with a transient failure.
@@ -87,6 +90,7 @@ impl AgentConfig {
             workspaces,
             grants: Vec::new(),
             policies: Policies::default(),
+            usual_memory: None,
             prompt: None,
             tool_waits: Vec::new(),
             notices: Vec::new(),

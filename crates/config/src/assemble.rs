@@ -18,7 +18,7 @@ use waterline_log::Log;
 use waterline_sandbox::small_file::Folder;
 use waterline_sandbox::{Shell, Support, support};
 use waterline_session::SessionConfig;
-use waterline_session::memory::DayFiles;
+use waterline_session::memory::{DayFiles, Sink};
 
 use crate::agent::{AgentSettings, COMMAND_TIMEOUT, McpSettings, MiddlewareEntry, Middlewares};
 use crate::config::Config;
@@ -28,7 +28,7 @@ use crate::models::Models;
 use crate::notice::Notice;
 use crate::overrides::Overrides;
 use crate::policy;
-use crate::settings::ModelSettings;
+use crate::settings::{Memory, ModelSettings};
 use crate::trust;
 
 /// The directory of a project that holds skills and roles.
@@ -134,10 +134,28 @@ async fn setup(
     let summariser = models.summariser()?;
     let mut setup = SessionConfig { fallback, summariser, ..SessionConfig::new(model, policy) };
     setup.options.max_tokens = overrides.max_tokens;
-    if let Some(directory) = overrides.memory.as_ref().or(config.settings.memory.as_ref()) {
-        setup.memory = Some(Arc::new(DayFiles::new(directory)));
-    }
+    let usual = || config.environment.data_directory().map(|directory| directory.join("memory"));
+    let directory = match (&overrides.memory, &config.settings.memory) {
+        (Some(directory), _) | (None, Some(Memory::Directory(directory))) => {
+            Some(directory.clone())
+        }
+        (None, Some(Memory::On(true))) => Some(usual()?),
+        (None, Some(Memory::On(false)) | None) => None,
+    };
+    setup.memory = directory.map(day_files);
     Ok((setup, notices))
+}
+
+fn day_files(directory: PathBuf) -> Arc<dyn Sink> {
+    Arc::new(DayFiles::new(directory))
+}
+
+/// Returns the memory of policies that summarize for one, if the config does not name a directory
+/// and does not switch memory off.
+fn usual_memory(config: &Config) -> Option<Arc<dyn Sink>> {
+    let is_unset = config.settings.memory.is_none();
+    let directory = config.environment.data_directory().ok().filter(|_| is_unset);
+    directory.map(|directory| day_files(directory.join("memory")))
 }
 
 /// Tools, servers, skills and roles; and what the user should know about them.
@@ -150,6 +168,7 @@ async fn gather(
     let (settings, support) = (&config.settings.agent, support());
     let shell = shell(config, overrides, &support);
     let mut agent = AgentConfig::new(setup, Toolbox::new(Arc::new(shell)), workspaces(config)?);
+    agent.usual_memory = usual_memory(config);
     let mut notices = Vec::new();
     if let Support::None(why) = &support {
         notices.push(Notice::Unconfined(why.clone()));

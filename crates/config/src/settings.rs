@@ -33,8 +33,8 @@ pub struct Settings {
     pub summariser: Option<String>,
     /// The policy.
     pub policy: Option<String>,
-    /// The directory of the day's memory files.
-    pub memory: Option<PathBuf>,
+    /// The directory of the day's memory files, or `false` for no memory.
+    pub memory: Option<Memory>,
     /// The language: `en` or `zh`.
     pub lang: Option<Lang>,
     /// Settings of single models.
@@ -177,6 +177,25 @@ fn wire<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Wire
     waterline_provider::wire::named(&name).map(Some).map_err(serde::de::Error::custom)
 }
 
+/// Where the day's memory files are.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Memory {
+    /// In this directory.
+    Directory(PathBuf),
+    /// In the usual directory, or nowhere.
+    On(bool),
+}
+
+impl Memory {
+    const fn directory_mut(&mut self) -> Option<&mut PathBuf> {
+        match self {
+            Self::Directory(path) => Some(path),
+            Self::On(_) => None,
+        }
+    }
+}
+
 impl Settings {
     /// Reads the text of a file; an unknown key or a value out of range is refused.
     ///
@@ -199,7 +218,12 @@ impl Settings {
     ) -> Result<Self, ConfigError> {
         let directory = file.parent().unwrap_or(Path::new(""));
         let agent = &mut self.agent;
-        let named = self.memory.iter_mut().chain(&mut agent.workspaces).chain(&mut agent.read_dirs);
+        let named = self
+            .memory
+            .iter_mut()
+            .filter_map(Memory::directory_mut)
+            .chain(&mut agent.workspaces)
+            .chain(&mut agent.read_dirs);
         let granted = agent.allow_dirs.iter_mut().map(|grant| &mut grant.path);
         let keys = self.models.values_mut().filter_map(|model| model.key_file.as_mut());
         for path in named.chain(granted).chain(keys) {
@@ -363,7 +387,7 @@ mod tests {
                     allow_dirs = [\"data:ro\"]\n[models.a]\nkey_file = \"a.key\"";
         let settings =
             parsed(text).resolve_paths(Path::new("/etc/waterline/config.toml"), None).unwrap();
-        assert_eq!(settings.memory, Some(PathBuf::from("/etc/waterline/notes")));
+        assert_eq!(settings.memory, Some(Memory::Directory(PathBuf::from("/etc/waterline/notes"))));
         assert_eq!(settings.agent.workspaces, Some(PathBuf::from("/srv/ws")));
         assert_eq!(settings.agent.read_dirs, [PathBuf::from("/etc/waterline/sdk")]);
         let grant = &settings.agent.allow_dirs[0];

@@ -4,21 +4,19 @@
 use std::collections::HashMap;
 
 use waterline::history::{History, Past};
-use waterline::message::{Message, Part, Role};
+use waterline::message::Message;
 use waterline::plan::{FrozenItem, FrozenSlot, Generation};
 use waterline::tokens::Counter;
 
 use crate::clear::cleared;
-use crate::entry::Entry;
 use crate::error::Result;
 use crate::frozen::{self, Frozen};
 use crate::import::Parse;
 use crate::log::Log;
-use crate::navigate::turns_back;
 use crate::read::each;
 use crate::session::{self, Session};
 use crate::store::Connection;
-use crate::tree::{Path, Tip};
+use crate::tree::Tip;
 
 /// A session, ready for its next call.
 #[derive(Clone, Debug)]
@@ -35,14 +33,6 @@ pub struct Resumed {
 
 /// From how many messages on it pays to prepare them on all cores.
 const MANY: u64 = 2_000;
-
-/// How many turns are shown again to somebody who comes back, where at most so many are kept in a
-/// context: a sixth of them, and never fewer than three.
-#[must_use]
-pub const fn turns_to_restore(max_turns: u64) -> u64 {
-    let sixth = max_turns / 6;
-    if sixth > 3 { sixth } else { 3 }
-}
 
 impl Log {
     /// Takes a session up again.
@@ -78,28 +68,6 @@ impl Log {
             Ok(history)
         })
     }
-
-    /// The newest turns of a session, each as what the user said and what was answered in the end.
-    ///
-    /// # Errors
-    /// When there is no such session, or a message is damaged.
-    pub fn recent_turns(&self, session: &str, turns: u64, parse: Parse) -> Result<Vec<Message>> {
-        self.read(|connection| {
-            let session = session::load(connection, session)?;
-            let cleared = cleared(connection, &session)?;
-            if turns == 0 {
-                return Ok(Vec::new());
-            }
-            let path = Path::of(connection, session.tip)?;
-            let start = turns_back(connection, &path, turns)?.unwrap_or(0).max(cleared);
-            let mut shown: Vec<Message> = Vec::new();
-            each(connection, session.tip, start..session.tip.position, &mut |entry| {
-                show(&mut shown, &entry, parse);
-                Ok(())
-            })?;
-            Ok(shown)
-        })
-    }
 }
 
 /// Appends the messages behind a place. Tokens that were counted when a message came need not be
@@ -124,20 +92,6 @@ fn load(
         }
         Ok(())
     })
-}
-
-/// Of a turn, the user's words stay and the newest answer takes the place of those before it.
-fn show(shown: &mut Vec<Message>, entry: &Entry, parse: Parse) {
-    let message = entry.message(parse);
-    if !matches!(message.role, Role::User | Role::Assistant) || !message.has_text() {
-        return;
-    }
-    let answers_again =
-        |last: &Message| last.role == Role::Assistant && message.role == Role::Assistant;
-    if shown.last().is_some_and(answers_again) {
-        shown.pop();
-    }
-    shown.push(Message::new(message.role, vec![Part::text(message.text())]));
 }
 
 struct Reader {

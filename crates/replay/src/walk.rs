@@ -100,6 +100,7 @@ impl Walk {
     pub(crate) fn budget(&self, window: usize) -> Budget {
         Budget {
             window: window + self.beside(),
+            whole: window + self.beside(),
             tools: self.tools,
             calibration: Calibration::default(),
             cold: false,

@@ -119,6 +119,7 @@ impl Chat {
     /// Reads and runs lines until the user quits.
     pub fn talk(&mut self, runtime: &Runtime, resumes: bool) -> Result<()> {
         self.clean_up();
+        self.runner.agent.live_mut().restore();
         runtime.block_on(async { end_when_told() });
         runtime.block_on(self.welcome());
         if resumes && self.runner.agent.is_open()? {

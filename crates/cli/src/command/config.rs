@@ -96,10 +96,21 @@ fn unset(config: &Config) -> Result<Vec<Value>> {
     let mut values = vec![
         Value::new("database", quoted(&url), database.unwrap_or_else(built_in)),
         Value::new("lang", quoted(&lang().to_string()), language.unwrap_or_else(built_in)),
-        Value::new("memory", "none", BUILT_IN),
+        Value::new("memory", usual_memory(config), BUILT_IN),
     ];
     values.extend(model(config)?);
     Ok(values)
+}
+
+/// The directory of the day's memory files, which only the policy `chat` uses by default.
+fn usual_memory(config: &Config) -> String {
+    let directory = config
+        .environment
+        .data_directory()
+        .ok()
+        .filter(|_| config.settings.policy.as_deref() == Some("chat"));
+    directory
+        .map_or_else(|| "none".to_owned(), |data| quoted(&data.join("memory").to_string_lossy()))
 }
 
 /// The model that is asked, and its window.

@@ -6,7 +6,7 @@ use super::{Spec, build};
 use crate::draft::{Draft, Stage, Treatment};
 use crate::message::{Message, Truncated};
 use crate::reduce;
-use crate::setting::{Allowed, Key, Size};
+use crate::setting::{Allowed, Key, Threshold};
 use crate::truncate::{Cut, Shortened, nth_char, truncate};
 
 pub(super) const SPEC: Spec = Spec {
@@ -26,7 +26,7 @@ pub(super) const SPEC: Spec = Spec {
             Allowed::OneOf(&["history", "all"]),
             "only earlier turns, or the running turn too",
         ),
-        Key::new("over", Allowed::Size, "only if the context has more tokens than this"),
+        Key::new("over", Allowed::Threshold, "only if the context has more tokens than this"),
     ],
     build: build::<Trim>,
 };
@@ -46,7 +46,7 @@ pub struct Trim {
     /// In which turns.
     pub scope: Scope,
     /// Only if the context has more tokens than this.
-    pub over: Size,
+    pub over: Threshold,
 }
 
 /// What is kept of a long result.
@@ -79,7 +79,7 @@ impl Default for Trim {
             head_chars: 1_000,
             tail_chars: 1_000,
             scope: Scope::History,
-            over: Size::Tokens(0),
+            over: Threshold::default(),
         }
     }
 }
@@ -96,7 +96,7 @@ impl Trim {
 
 impl Stage for Trim {
     fn fold(&self, draft: &mut Draft<'_>) {
-        if draft.total() <= draft.marks.mark(self.over) {
+        if !draft.is_over(self.over) {
             return;
         }
         let counter = *draft.history.counter();
