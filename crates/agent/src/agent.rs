@@ -26,7 +26,7 @@ use waterline_log::{Log, Session};
 use waterline_provider::answer::Answer;
 use waterline_provider::wire::Tool;
 use waterline_sandbox::Workspace;
-use waterline_session::LiveSession;
+use waterline_session::{LiveSession, SessionConfig};
 
 pub use handoff_runner::HandoffRunner;
 pub use submit::UserInput;
@@ -117,6 +117,9 @@ impl Agent {
             }
         }
         policies.apply(&mut session_config, &known)?;
+        if session_config.memory.is_none() && summarizes_for_memory(&session_config) {
+            session_config.memory = config.usual_memory.clone();
+        }
         let stored_tools = match &known.tools {
             Some(hash) => Some(stored_tools(&log, &known, hash.clone()).await?),
             None => None,
@@ -419,6 +422,13 @@ fn resolve_call_tool(call: ToolCall) -> ToolCall {
 
 /// Opens the workspace of a session. This may block: a fork copies the files of the session it was
 /// forked from.
+/// Returns whether the summaries of a session are meant for the day's memory files.
+fn summarizes_for_memory(session: &SessionConfig) -> bool {
+    let policy = session.model.policy.as_ref().unwrap_or(&session.policy);
+    let schema = policy.setting("summarise.schema");
+    schema.is_some_and(|schema| schema.as_str() == Some("daily"))
+}
+
 async fn open_workspace(session: &Session, config: &AgentConfig) -> Result<Workspace, AgentError> {
     let session = session.clone();
     let config = config.clone();

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use waterline_sandbox::Grant;
+use waterline_session::memory::Sink;
 use waterline_session::{ModelTarget, SessionConfig};
 
 pub use list::{PRESETS, preset};
@@ -56,6 +57,8 @@ pub struct AgentConfig {
     pub grants: Vec<Grant>,
     /// The sources of the policy.
     pub policies: Policies,
+    /// The memory of sessions that have none, if their policy summarizes for one.
+    pub usual_memory: Option<Arc<dyn Sink>>,
     /// The system prompt, if not the default.
     pub prompt: Option<String>,
     /// Whether each step of a turn writes a checkpoint. The end of a turn always does.
@@ -91,6 +94,7 @@ impl AgentConfig {
             workspaces,
             grants: Vec::new(),
             policies: Policies::default(),
+            usual_memory: None,
             prompt: None,
             checkpoints: true,
             clock: true,

@@ -138,7 +138,7 @@ fn agent_lines(fields: &Fields) -> Vec<String> {
         }
         "context sent" => vec![
             format!("[Agent] 发送给 LLM 的消息: {} 条", of("sent")),
-            format!("[Agent]   - 最终上下文大小: 约 {} tokens", of("total")),
+            format!("[Agent] 最终上下文大小: 约 {} tokens", of("total")),
         ],
         "call" => Vec::new(),
         message => vec![format!("[Agent] {message}")],
@@ -185,7 +185,7 @@ mod tests {
         let sent = fields(&[("message", "context sent"), ("sent", "16"), ("total", "14156")]);
         assert_eq!(
             agent_lines(&sent),
-            ["[Agent] 发送给 LLM 的消息: 16 条", "[Agent]   - 最终上下文大小: 约 14156 tokens"]
+            ["[Agent] 发送给 LLM 的消息: 16 条", "[Agent] 最终上下文大小: 约 14156 tokens"]
         );
     }
 }

@@ -236,6 +236,21 @@ fn s3_40_to_s3_47_a_fold_is_told_in_the_lines_of_the_seed() {
     ] {
         assert!(logged.contains(line), "{line} is missing in {logged}");
     }
+    let fold = logged.split("[Agent] 上下文优化触发:").nth(1).unwrap();
+    let after = |label: &str| {
+        let rest = fold.split_once(label).unwrap_or_else(|| panic!("{label} in {fold}")).1;
+        let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse::<usize>().unwrap()
+    };
+    assert_eq!(after("最大可用: "), 1_800, "60% of 3,000");
+    let system = after("System占用: ");
+    assert_eq!(after("剩余可用: "), 1_800 - system);
+    assert_eq!(after("System="), system);
+    assert_eq!(after("Total="), system + after("Summary=") + after("Recent="));
+    let shown = after("优化后消息: ");
+    assert_eq!(after("发送给 LLM 的消息: "), shown + 1, "and the system prompt");
+    assert_eq!(after("[Agent] 最终上下文大小: 约 "), after("Total="));
+    assert!(after("原始消息: ") % 2 == 1, "questions and answers, and the new question");
 }
 
 #[test]

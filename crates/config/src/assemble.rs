@@ -18,7 +18,7 @@ use waterline_log::Log;
 use waterline_sandbox::small_file::Folder;
 use waterline_sandbox::{Shell, Support, support};
 use waterline_session::SessionConfig;
-use waterline_session::memory::DayFiles;
+use waterline_session::memory::{DayFiles, Sink};
 
 use crate::agent::{AgentSettings, COMMAND_TIMEOUT, McpSettings, MiddlewareEntry, Middlewares};
 use crate::config::Config;
@@ -29,7 +29,7 @@ use crate::notice::Notice;
 use crate::overrides::Overrides;
 use crate::policy;
 use crate::seed::SEEDS;
-use crate::settings::ModelSettings;
+use crate::settings::{Memory, ModelSettings};
 use crate::trust;
 
 /// The directory in a project that holds skills and roles.
@@ -136,10 +136,28 @@ async fn session_config(
     let summariser = models.summariser()?;
     let mut session = SessionConfig { fallback, summariser, ..SessionConfig::new(model, policy) };
     session.options.max_tokens = overrides.max_tokens;
-    if let Some(directory) = overrides.memory.as_ref().or(config.settings.memory.as_ref()) {
-        session.memory = Some(Arc::new(DayFiles::new(directory)));
-    }
+    let usual = || config.environment.data_directory().map(|directory| directory.join("memory"));
+    let directory = match (&overrides.memory, &config.settings.memory) {
+        (Some(directory), _) | (None, Some(Memory::Directory(directory))) => {
+            Some(directory.clone())
+        }
+        (None, Some(Memory::On(true))) => Some(usual()?),
+        (None, Some(Memory::On(false)) | None) => None,
+    };
+    session.memory = directory.map(day_files);
     Ok((session, notices))
+}
+
+fn day_files(directory: PathBuf) -> Arc<dyn Sink> {
+    Arc::new(DayFiles::new(directory))
+}
+
+/// Returns the memory of policies that summarize for one, if the config does not name a directory
+/// and does not switch memory off.
+fn usual_memory(config: &Config) -> Option<Arc<dyn Sink>> {
+    let is_unset = config.settings.memory.is_none();
+    let directory = config.environment.data_directory().ok().filter(|_| is_unset);
+    directory.map(|directory| day_files(directory.join("memory")))
 }
 
 /// Adds tools, servers, skills and roles. Returns notices about them.
@@ -153,6 +171,7 @@ async fn base_agent_config(
     let support = support();
     let shell = shell(config, overrides, &support);
     let mut agent = AgentConfig::new(session, Toolbox::new(Arc::new(shell)), workspaces(config)?);
+    agent.usual_memory = usual_memory(config);
     let mut notices = Vec::new();
     if let Support::None(why) = &support {
         notices.push(Notice::Unconfined(why.clone()));

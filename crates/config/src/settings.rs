@@ -33,8 +33,8 @@ pub struct Settings {
     pub summariser: Option<String>,
     /// The policy: the name of a preset, or a file.
     pub policy: Option<String>,
-    /// The directory of the daily memory files.
-    pub memory: Option<PathBuf>,
+    /// The directory of the daily memory files, or `false` for no memory.
+    pub memory: Option<Memory>,
     /// How tokens are counted, for models that have no setting of their own.
     pub tokenizer: Option<Tokenizer>,
     /// The language: `en` or `zh`.
@@ -179,6 +179,25 @@ fn wire<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Wire
     waterline_provider::wire::named(&name).map(Some).map_err(serde::de::Error::custom)
 }
 
+/// Where the day's memory files are.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Memory {
+    /// In this directory.
+    Directory(PathBuf),
+    /// In the usual directory, or nowhere.
+    On(bool),
+}
+
+impl Memory {
+    const fn directory_mut(&mut self) -> Option<&mut PathBuf> {
+        match self {
+            Self::Directory(path) => Some(path),
+            Self::On(_) => None,
+        }
+    }
+}
+
 impl Settings {
     /// Parses a config file. Unknown keys and values out of range are errors.
     ///
@@ -208,7 +227,12 @@ impl Settings {
     ) -> Result<Self, ConfigError> {
         let directory = file.parent().unwrap_or(Path::new(""));
         let agent = &mut self.agent;
-        let named = self.memory.iter_mut().chain(&mut agent.workspaces).chain(&mut agent.read_dirs);
+        let named = self
+            .memory
+            .iter_mut()
+            .filter_map(Memory::directory_mut)
+            .chain(&mut agent.workspaces)
+            .chain(&mut agent.read_dirs);
         let granted = agent.allow_dirs.iter_mut().map(|grant| &mut grant.path);
         let keys = self.models.values_mut().filter_map(|model| model.key_file.as_mut());
         for path in named.chain(granted).chain(keys) {
@@ -377,7 +401,7 @@ mod tests {
                     allow_dirs = [\"data:ro\"]\n[models.a]\nkey_file = \"a.key\"";
         let settings =
             parsed(text).resolve_paths(Path::new("/etc/waterline/config.toml"), None).unwrap();
-        assert_eq!(settings.memory, Some(PathBuf::from("/etc/waterline/notes")));
+        assert_eq!(settings.memory, Some(Memory::Directory(PathBuf::from("/etc/waterline/notes"))));
         assert_eq!(settings.agent.workspaces, Some(PathBuf::from("/srv/ws")));
         assert_eq!(settings.agent.read_dirs, [PathBuf::from("/etc/waterline/sdk")]);
         let grant = &settings.agent.allow_dirs[0];

@@ -154,6 +154,7 @@ impl Context {
     /// Sets the most tokens of a prompt.
     pub const fn set_window(&mut self, tokens: usize) {
         self.budget.window = tokens;
+        self.budget.whole = tokens;
     }
 
     /// Sets the tokens of the tool definitions.

@@ -99,7 +99,7 @@ pub use lookup::is_generated_id;
 pub use navigate::{Branch, To};
 pub use options::Options;
 pub use read::Comparison;
-pub use resume::{Resumed, turns_to_restore};
+pub use resume::Resumed;
 pub use search::Hit;
 pub use session::{Document, Filter, Relation, Session, new_id};
 pub use stats::Stats;

@@ -5,21 +5,19 @@
 use std::collections::HashMap;
 
 use waterline::history::{History, Past};
-use waterline::message::{Message, Part, Role};
+use waterline::message::Message;
 use waterline::plan::{FrozenItem, FrozenSlot, Generation};
 use waterline::tokens::Counter;
 
 use crate::clear::cleared;
-use crate::entry::Entry;
 use crate::error::Result;
 use crate::frozen::{self, Frozen};
 use crate::import::Parse;
 use crate::log::Log;
-use crate::navigate::turns_back;
 use crate::read::each;
 use crate::session::{self, Session};
 use crate::store::Connection;
-use crate::tree::{Path, Tip};
+use crate::tree::Tip;
 
 /// A session that is ready for its next call.
 #[derive(Clone, Debug)]
@@ -37,14 +35,6 @@ pub struct Resumed {
 /// The number of messages from which loading uses all cores. For fewer, starting the threads costs
 /// more than they save.
 const BULK_THRESHOLD: u64 = 2_000;
-
-/// Returns how many turns to show when a user resumes a session whose context keeps at most
-/// `max_turns`: a sixth of them, but at least three.
-#[must_use]
-pub const fn turns_to_restore(max_turns: u64) -> u64 {
-    let sixth = max_turns / 6;
-    if sixth > 3 { sixth } else { 3 }
-}
 
 impl Log {
     /// Resumes a session.
@@ -102,29 +92,6 @@ impl Log {
             Ok(history)
         })
     }
-
-    /// Returns the newest turns of a session: the text of each user message, and of the last reply
-    /// to it.
-    ///
-    /// # Errors
-    /// If the session does not exist or a message is damaged.
-    pub fn recent_turns(&self, session: &str, turns: u64, parse: Parse) -> Result<Vec<Message>> {
-        self.read(|connection| {
-            let session = session::load(connection, session)?;
-            let cleared = cleared(connection, &session)?;
-            if turns == 0 {
-                return Ok(Vec::new());
-            }
-            let path = Path::of(connection, session.tip)?;
-            let start = turns_back(connection, &path, turns)?.unwrap_or(0).max(cleared);
-            let mut shown: Vec<Message> = Vec::new();
-            each(connection, session.tip, start..session.tip.position, &mut |entry| {
-                show(&mut shown, &entry, parse);
-                Ok(())
-            })?;
-            Ok(shown)
-        })
-    }
 }
 
 /// Appends the messages after position `after` up to `tip` to a history. Does not count the tokens
@@ -150,20 +117,6 @@ fn load(
         }
         Ok(())
     })
-}
-
-/// Adds the text of a user or assistant message. A reply replaces the reply right before it.
-fn show(shown: &mut Vec<Message>, entry: &Entry, parse: Parse) {
-    let message = entry.message(parse);
-    if !matches!(message.role, Role::User | Role::Assistant) || !message.has_text() {
-        return;
-    }
-    let is_second_reply =
-        |last: &Message| last.role == Role::Assistant && message.role == Role::Assistant;
-    if shown.last().is_some_and(is_second_reply) {
-        shown.pop();
-    }
-    shown.push(Message::new(message.role, vec![Part::text(message.text())]));
 }
 
 /// Loads the messages that a request context refers to.
@@ -225,7 +178,7 @@ mod tests {
 
     use serde_json::json;
     use waterline::ledger::Seen;
-    use waterline::message::Wire;
+    use waterline::message::{Message, Part, Role, Wire};
     use waterline::tokens::Method;
 
     use super::*;

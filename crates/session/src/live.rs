@@ -8,7 +8,7 @@ use waterline::history::History;
 use waterline::message::Message;
 use waterline::model::Model;
 use waterline::plan::{Budget, FoldLevel, Generation, Marks};
-use waterline::policy::Policy;
+use waterline::policy::{Policy, Resume};
 use waterline::validity::Violation;
 use waterline_log::{AsyncLog, Change, Incoming, Lease, Log, LogError, Resumed, Session, Step};
 use waterline_provider::wire::parse_stored;
@@ -130,6 +130,17 @@ impl LiveSession {
         Ok(live)
     }
 
+    /// Continues after a restart of the program as the policy says (`fold.resume`): with what was
+    /// sent before, or with the requests and answers of the latest turns. The log keeps everything,
+    /// and the fold can be undone.
+    pub fn restore(&mut self) {
+        if self.policy().fold.resume == Resume::Texts && self.generation.covered() > 0 {
+            let reason = "the conversation continues after a restart";
+            let level = FoldLevel::Resume;
+            self.forced = Some((level, format!("{reason}: {}", level.about())));
+        }
+    }
+
     /// Returns the session as stored in the log.
     #[must_use]
     pub const fn session(&self) -> &Session {
@@ -225,14 +236,17 @@ impl LiveSession {
         self.at = at;
         self.model = Arc::clone(&self.config.target(at).about);
         self.budget.calibration = self.model_stats().calibration();
-        self.budget.window = self.known_window();
+        self.use_known_window();
     }
 
-    /// The tokens a prompt may take: the configured window, or the observed one if that is smaller.
-    fn known_window(&self) -> usize {
+    /// Sets the tokens a prompt may take: the configured window, or the observed one if that is
+    /// smaller.
+    fn use_known_window(&mut self) {
         let window = self.model().window.unwrap_or_else(|| self.model.input_window());
         let learned = self.model_stats().window(self.log.now()).filter(|&whole| whole < window);
-        learned.map_or(window, |whole| self.prompt_window(whole)).max(1)
+        let whole = learned.or(self.model().window).unwrap_or(self.model.window);
+        self.budget.window = learned.map_or(window, |whole| self.prompt_window(whole)).max(1);
+        self.budget.whole = whole;
     }
 
     /// The prompt's share of a window that prompt and answer share.
@@ -250,7 +264,7 @@ impl LiveSession {
             self.use_model(ready);
         }
         // A window that was only guessed for the previous call does not count any more.
-        self.budget.window = self.known_window();
+        self.use_known_window();
         self.budget.cold = self.is_cold();
         Ok(())
     }

@@ -1,6 +1,8 @@
 //! Plans the next call, including the summary that a fold may need.
 
-use waterline::plan::{Action, Budget, FoldLevel, Forced, Input, Keep, Marks, Plan, extend, plan};
+use waterline::plan::{
+    Action, Budget, FoldLevel, Forced, Input, Keep, Marks, Plan, Wanted, extend, plan,
+};
 use waterline::summary::Summary;
 use waterline::warning::Oddity;
 use waterline_log::{Fold, Sent};
@@ -74,22 +76,33 @@ impl LiveSession {
             planned = self.folded(&mut request);
         }
         if let Some(wanted) = planned.wanted.clone().filter(|_| request.summaries.is_empty()) {
-            let made = if is_blocking(&wanted) {
-                self.summarise(&wanted, emit).await?
-            } else {
-                self.start_summary(&wanted).await?;
-                None
-            };
-            let made = match made {
-                Some(made) => Some(made),
-                None => self.earlier_summary(&wanted).await?,
-            };
-            if let Some(summary) = made {
+            if let Some(summary) = self.summary_for(&wanted, emit).await? {
                 request.summaries.push(summary);
                 planned = self.folded(&mut request);
             }
         }
         Ok(planned)
+    }
+
+    /// Returns the summary that a fold wants: the previous one if too little is new, otherwise a new
+    /// one. If a new one fails or is made in the background, the previous one serves so far.
+    async fn summary_for(
+        &mut self,
+        wanted: &Wanted,
+        emit: &mut impl FnMut(Event),
+    ) -> Result<Option<Summary>, SessionError> {
+        let earlier = self.earlier_summary(wanted).await?;
+        if earlier.as_ref().is_some_and(|earlier| !wanted.updates(&self.history, earlier)) {
+            return Ok(earlier);
+        }
+        if is_blocking(wanted) {
+            let made = self.summarise(wanted, emit).await?;
+            return Ok(made.or(earlier));
+        }
+        if !self.continue_summary(wanted) {
+            self.start_summary(wanted).await?;
+        }
+        Ok(earlier)
     }
 
     /// Plans a fold. A forced fold that frees nothing is repeated one level harder until one does;

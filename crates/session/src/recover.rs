@@ -14,11 +14,11 @@ use crate::between_calls::Reported;
 use crate::error::SessionError;
 use crate::event::Event;
 use crate::live::LiveSession;
-use crate::memory::Section;
 use crate::trace;
 
-/// How often one call is folded again after an overflow.
-const MAX_OVERFLOWS: usize = 2;
+/// How often one call is folded again after an overflow: as the policy folds, with long texts
+/// truncated and few turns, and to the newest message.
+const MAX_OVERFLOWS: usize = 3;
 
 /// The size of the next prompt, in percent of the rejected one, if the provider gives no numbers.
 const SHRINK_PERCENT: usize = 60;
@@ -126,7 +126,7 @@ impl LiveSession {
         Ok(true)
     }
 
-    /// Makes the next plan fold harder than the last one. Before the first time, a digest of the
+    /// Makes the next plan fold harder than the last one. Before the first time, a summary of the
     /// context is written to the memory.
     async fn fold_harder(
         &mut self,
@@ -140,10 +140,14 @@ impl LiveSession {
             self.load_history().await?;
             let slots = self.generation.slots().iter().filter(|slot| slot.treatment.is_sent());
             let shown: Vec<usize> = slots.flat_map(|slot| slot.sources.iter().copied()).collect();
-            self.flush(Section::Overflow, &shown).await;
+            self.remember(&shown).await;
         }
         self.learn(overflow, hint).await?;
-        let level = if retry.overflows == 1 { FoldLevel::Fold } else { FoldLevel::Minimal };
+        let level = match retry.overflows {
+            1 => FoldLevel::Fold,
+            2 => FoldLevel::Trim,
+            _ => FoldLevel::Minimal,
+        };
         let reason = format!(
             "the provider rejected {refused} tokens; assuming a window of {} tokens",
             self.budget.window

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use tracing::{Span, field};
-use waterline::plan::{Marks, Plan, Treatment};
+use waterline::message::Role;
+use waterline::plan::{Marks, Plan, Slot, Treatment};
 use waterline_log::{Fold, Usage as Recorded};
 use waterline_provider::CallError;
 use waterline_provider::answer::{Answer, Usage};
@@ -14,45 +15,77 @@ use crate::live::LiveSession;
 /// The assumed price of an output token, in multiples of an uncached prompt token.
 const OUTPUT_PRICE: f64 = 5.0;
 
-/// Reports a fold, with the figures of S3.40 to S3.47.
+/// Reports a fold, with the figures of S3.40 to S3.47. All of them are on the provider's scale, and
+/// messages are counted without the system prompt.
 pub(crate) fn folded(live: &LiveSession, plan: &Plan, fold: &Fold, room: &Marks) {
     let policy = live.policy();
-    let budget = |key: &str| policy.size(key).map_or(0, |size| room.tokens(size));
-    let sum = |matches: fn(Treatment) -> bool| -> usize {
-        plan.slots.iter().filter(|slot| matches(slot.treatment)).map(|slot| slot.tokens).sum()
-    };
-    let shown = plan
-        .slots
-        .iter()
-        .filter(|slot| slot.treatment.is_sent())
-        .map(|slot| slot.sources.len())
-        .sum::<usize>();
-    let summary = sum(|treatment| treatment == Treatment::Summary);
-    let system = live.history.system_tokens();
-    let recent = sum(Treatment::is_sent).saturating_sub(system);
-    let window = live.budget.window;
+    let real = |tokens: usize| live.corrected(tokens);
+    let budget = |key: &str| policy.size(key).map_or(0, |size| real(room.tokens(size)));
+    let parts = Parts::of(live, &plan.slots);
+    let whole = live.budget.whole;
+    let usable = policy.fold.target.of(whole).min(live.budget.window);
     tracing::info!(
         target: "waterline::context",
         session = %live.session.id,
         policy = %policy.name,
         generation = live.generation.number + 1,
         reason = %fold.reason,
-        window,
-        usable = policy.fold.target.of(window).min(window),
-        system,
-        tools = live.budget.tools,
-        available = room.available,
-        messages = live.history.len(),
-        tokens = live.history.tokens(),
+        window = whole,
+        usable,
+        system = parts.system,
+        tools = real(live.budget.tools),
+        available = usable.saturating_sub(parts.system),
+        messages = live.history.len() - parts.systems,
+        tokens = real(live.history.tokens().saturating_sub(live.history.system_tokens())),
         summary_budget = budget("summarise.max"),
         recent_budget = budget("window.tokens"),
-        summary,
-        recent,
-        shown,
+        summary = parts.summary,
+        recent = parts.recent,
+        shown = parts.shown,
         before = fold.tokens_before,
-        total = plan.tokens.after,
+        total = parts.total(),
         "context folded"
     );
+}
+
+/// The parts of a context, in the provider's tokens.
+#[derive(Default)]
+struct Parts {
+    system: usize,
+    summary: usize,
+    recent: usize,
+    /// The number of system messages.
+    systems: usize,
+    /// The number of other messages that are sent.
+    shown: usize,
+}
+
+impl Parts {
+    fn of(live: &LiveSession, slots: &[Slot]) -> Self {
+        let mut parts = Self::default();
+        for slot in slots {
+            let tokens = live.corrected(slot.tokens);
+            let first = slot.views.first().and_then(|view| view.message(&live.history));
+            let is_system = first.is_some_and(|message| message.role == Role::System);
+            match slot.treatment {
+                Treatment::Summary => parts.summary += tokens,
+                _ if is_system => {
+                    parts.system += tokens;
+                    parts.systems += slot.sources.len();
+                }
+                sent if sent.is_sent() => {
+                    parts.recent += tokens;
+                    parts.shown += slot.sources.len();
+                }
+                _ => {}
+            }
+        }
+        parts
+    }
+
+    const fn total(&self) -> usize {
+        self.system + self.summary + self.recent
+    }
 }
 
 /// Reports a notice for the user.
@@ -84,13 +117,15 @@ pub(crate) fn overflow(live: &LiveSession, refused: usize) {
     );
 }
 
-/// Reports a context that is about to be sent.
+/// Reports a context that is about to be sent. Its size is without the tool definitions, which are
+/// a figure of their own.
 pub(crate) fn sending(live: &LiveSession) {
     tracing::info!(
         target: "waterline::context",
         session = %live.session.id,
         sent = live.generation.context(&live.history).count(),
-        total = live.prompt_tokens(),
+        total = Parts::of(live, live.generation.slots()).total(),
+        tools = live.corrected(live.budget.tools),
         "context sent"
     );
 }

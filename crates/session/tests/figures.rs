@@ -24,17 +24,18 @@ async fn unsent_messages_count_also_after_undoing_a_clear() {
     assert_eq!(bed.live(&server, 100_000).await.context_tokens(), current);
 }
 
-/// If the provider counts more tokens than we do, every figure changes, including the high mark.
+/// If the provider counts more tokens than we do, the figures of the context change. A mark given in
+/// tokens is in the provider's tokens, so it stays.
 #[tokio::test]
 async fn all_figures_use_the_providers_scale() {
     let server = Scripted::new(|received| whole("fine", 3 * tokens(received)));
     let bed = TestBed::new();
     let mut live =
         bed.open(config(&server, 100_000, policy("auto", &[("fold.high", "50000")]))).await;
-    let before = live.high_mark();
     for _ in 0..4 {
         live.call(user("word ".repeat(500)), silent).await.unwrap();
     }
     assert!(live.corrected(1_000) > 1_000);
-    assert_eq!(live.high_mark(), live.corrected(before));
+    let high = live.high_mark();
+    assert!((49_990..=50_000).contains(&high), "{high}");
 }

@@ -22,7 +22,7 @@ fn day(bed: &TestBed) -> String {
 }
 
 /// S2.22 to S2.25, C2.6, E.19: memory first, then folds that keep less and less. Each is a recorded
-/// generation, at most two.
+/// generation, at most three.
 #[tokio::test]
 async fn s2_22_to_s2_25_e19_overflow_folds_harder_and_records_each_fold() {
     let limit = 1_500;

@@ -176,7 +176,7 @@ current-id = Session: { $id }
 current-messages = Messages: { $count }
 current-messages-limit = Messages: { $count } / { $limit }
 current-near-limit = Messages: { $count } / { $limit } (near the limit)
-current-trimming = Messages: { $count } / { $limit } (trimming active)
+current-trimming = Messages: { $count } / { $limit } (trimming active, { $sent } sent)
 current-workspace = Workspace: { $path }
 current-sub-agent = { $id } ({ $messages ->
     [one] { $messages } message
@@ -335,6 +335,7 @@ greeting-private = The agent works in a private directory. Type #name to attach 
 greeting-write = The agent works in { $path }. It may also change files in { $write }.
 greeting-read = The agent works in { $path }. It may also read { $read }.
 greeting-write-read = The agent works in { $path }. It may also change files in { $write }, and read { $read }.
+greeting-memory = What leaves the context is summarized in { $path }. Switch it off with `memory = false` in the config.
 greeting-resume = Resume with: { $command }
 
 ## chat/mod.rs

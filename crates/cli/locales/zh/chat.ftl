@@ -131,7 +131,7 @@ current-id = 会话：{ $id }
 current-messages = 消息数：{ $count }
 current-messages-limit = 消息数：{ $count } / { $limit }
 current-near-limit = 消息数：{ $count } / { $limit }（接近上限）
-current-trimming = 消息数：{ $count } / { $limit }（已开始裁剪）
+current-trimming = 消息数：{ $count } / { $limit }（已开始裁剪，发送 { $sent } 条）
 current-workspace = 工作区：{ $path }
 current-sub-agent = { $id }（{ $messages } 条消息，{ $loops } 次循环）{ $title }
 
@@ -278,6 +278,7 @@ greeting-private = 代理在私有目录中工作。输入 #文件名 可附带�
 greeting-write = 代理在 { $path } 中工作。还可读写 { $write }。
 greeting-read = 代理在 { $path } 中工作。还可读取 { $read }。
 greeting-write-read = 代理在 { $path } 中工作。还可读写 { $write }，读取 { $read }。
+greeting-memory = 移出上下文的内容会总结到 { $path }。在配置中写 `memory = false` 可关闭。
 greeting-resume = 继续此会话：{ $command }
 
 ## chat/mod.rs

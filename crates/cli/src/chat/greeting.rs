@@ -20,6 +20,9 @@ impl Chat {
         let id = ids::short(&live.session().id);
         self.screen.print_note(&text!("greeting", id = id, model = &live.model().name));
         self.screen.print_note(&access(self.runner.agent.workspace()));
+        if let Some(memory) = &live.config().memory {
+            self.screen.print_note(&text!("greeting-memory", path = memory.place()));
+        }
         if self.input.is_terminal()
             && self.session().has_begun()
             && let Err(error) = self.show_newest().await

@@ -120,6 +120,7 @@ impl Chat {
     /// Reads and runs lines until the user quits.
     pub fn talk(&mut self, runtime: &Runtime, resumes: bool) -> Result<()> {
         self.clean_up();
+        self.runner.agent.live_mut().restore();
         runtime.block_on(async { end_when_told() });
         runtime.block_on(self.welcome());
         if let Err(error) = runtime.block_on(self.offer_cleanup()) {

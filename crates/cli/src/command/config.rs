@@ -234,10 +234,18 @@ fn unset(config: &Config) -> Result<Vec<Setting>> {
     let mut settings = vec![
         Setting::new("database", quoted(&url), database.unwrap_or(Origin::BuiltIn)),
         Setting::new("lang", quoted(&lang().to_string()), language.unwrap_or(Origin::BuiltIn)),
-        Setting::new("memory", "none", Origin::BuiltIn),
+        Setting::new("memory", default_memory(config), Origin::BuiltIn),
     ];
     settings.extend(model(config)?);
     Ok(settings)
+}
+
+/// Returns the directory of the day's memory files, which only the policy `chat` uses by default.
+fn default_memory(config: &Config) -> String {
+    let is_chat = config.settings.policy.as_deref() == Some("chat");
+    let directory = config.environment.data_directory().ok().filter(|_| is_chat);
+    directory
+        .map_or_else(|| "none".to_owned(), |data| quoted(&data.join("memory").to_string_lossy()))
 }
 
 /// Returns the model that would be used, and its window.

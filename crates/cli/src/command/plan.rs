@@ -174,6 +174,7 @@ fn budget(arguments: &Arguments, model: &Model, conversation: &Conversation) -> 
     let counter = model.counter();
     Budget {
         window: arguments.window.unwrap_or_else(|| model.input_window()),
+        whole: arguments.window.unwrap_or(model.window),
         tools: conversation.tools.iter().map(|tool| counter.tool(&tool.definition())).sum(),
         calibration: Calibration::default(),
         cold: false,

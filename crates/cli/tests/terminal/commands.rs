@@ -431,7 +431,41 @@ fn the_memory_is_shown_and_searched() {
     assert!(terminal.ends());
 }
 
-/// S0.73, S0.74, C0.7: the number of messages, and the number that the policy keeps.
+/// S2.13, S2.34: the preset `chat` has a memory by default, which is still found after the context
+/// is cleared; so are the messages. `memory = false` switches it off.
+#[test]
+fn s2_13_s2_34_a_chat_has_a_memory_that_survives_clearing() {
+    let world = World::new(vec![says("oak it is")]);
+    world.write(
+        ".local/share/waterline/memory/2026-11-15.md",
+        "# Daily Memory: 2026-11-15\n\n## Trimmed Context (09:05)\n\nthe user likes tea\n",
+    );
+    let mut terminal = Terminal::start(&world, &["--policy", "chat"]);
+    terminal.play(
+        "< waterline/memory
+         > which wood?
+         < oak it is
+         > /context clear
+         < The context is empty
+         > /memory TEA
+         < 2026-11-15: the user likes tea
+         > /recall oak
+         < oak it is
+         > /quit",
+    );
+    assert!(terminal.ends());
+    world.write(".config/waterline/config.toml", "memory = false\n");
+    let mut terminal = Terminal::start(&world, &["--policy", "chat"]);
+    terminal.play(
+        "> /memory
+         < Memory is off
+         > /quit",
+    );
+    assert!(terminal.ends());
+}
+
+/// S0.73, S0.74, C0.7: the number of messages without the system prompt, the number that the policy
+/// keeps, and the number sent once some were dropped.
 #[test]
 fn s0_73_s0_74_c0_7_the_window_of_messages_is_near_full_and_over() {
     let world = World::new(Vec::new());
@@ -447,11 +481,15 @@ fn s0_73_s0_74_c0_7_the_window_of_messages_is_near_full_and_over() {
          > four
          < done
          > /current
-         < Messages: 9 / 10 (near the limit)
+         < Messages: 8 / 10 (near the limit)
          > five
          < done
          > /current
-         < Messages: 11 / 10 (trimming active)
+         < Messages: 10 / 10 (near the limit)
+         > six
+         < done
+         > /current
+         < Messages: 12 / 10 (trimming active, 9 sent)
          > /quit",
     );
     assert!(terminal.ends());

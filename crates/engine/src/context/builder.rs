@@ -162,7 +162,9 @@ impl ContextBuilder {
         let output = self.output.unwrap_or(model.output);
         let window = self.window.unwrap_or_else(|| model.window.saturating_sub(output));
         let tools = self.tools.iter().map(|definition| history.counter().tool(definition)).sum();
-        let budget = Budget { tools, calibration: self.calibration, ..Budget::of(window) };
+        let whole = self.window.unwrap_or(model.window);
+        let calibration = self.calibration;
+        let budget = Budget { whole, tools, calibration, ..Budget::of(window) };
         Ok(Context {
             model,
             policy,

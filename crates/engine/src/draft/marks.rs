@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::setting::{FoldRule, Size};
+use crate::setting::{FoldRule, Size, Threshold};
 use crate::tokens::Calibration;
 
 /// The tokens that the prompt of a call may use.
@@ -10,6 +10,9 @@ use crate::tokens::Calibration;
 pub struct Budget {
     /// The most tokens of the whole prompt.
     pub window: usize,
+    /// The whole window of the model, of which the answer may take a part. `fold.target` is a share
+    /// of it.
+    pub whole: usize,
     /// The tokens of the tool definitions, which are part of the prompt.
     pub tools: usize,
     /// The correction of the token counter, learned from real usage.
@@ -22,7 +25,7 @@ impl Budget {
     /// Creates a budget of `window` tokens for the system prompt and the messages.
     #[must_use]
     pub fn of(window: usize) -> Self {
-        Self { window, tools: 0, calibration: Calibration::default(), cold: false }
+        Self { window, whole: window, tools: 0, calibration: Calibration::default(), cold: false }
     }
 }
 
@@ -41,6 +44,17 @@ pub struct Marks {
     pub low: usize,
     /// The most tokens of the window that the policy uses.
     usable: usize,
+    /// The provider's tokens for a thousand of the counter's. Numbers of tokens in a policy are the
+    /// provider's.
+    #[serde(default = "one_to_one")]
+    scale: u32,
+}
+
+/// The scale of a counter that counts as the provider does.
+const ONE_TO_ONE: u32 = 1_000;
+
+const fn one_to_one() -> u32 {
+    ONE_TO_ONE
 }
 
 impl Marks {
@@ -48,9 +62,16 @@ impl Marks {
     #[must_use]
     pub fn new(budget: &Budget, rule: &FoldRule, system: usize) -> Self {
         let window = budget.calibration.uncorrect(budget.window);
-        let usable = rule.target.of(window).min(window);
-        Self { window, fixed: system + budget.tools, available: 0, high: 0, low: 0, usable }
-            .with_marks(rule)
+        let whole = budget.calibration.uncorrect(budget.whole.max(budget.window));
+        let usable = rule.target.of(whole).min(window);
+        let fixed = system + budget.tools;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "the factor is between 0.5 and 2"
+        )]
+        let scale = (budget.calibration.factor() * f64::from(ONE_TO_ONE)).round() as u32;
+        Self { window, fixed, available: 0, high: 0, low: 0, usable, scale }.with_marks(rule)
     }
 
     /// Returns the marks for at most `tokens` tokens of conversation.
@@ -67,16 +88,27 @@ impl Marks {
 
     /// Returns a size as a mark, in tokens of the whole context. A share is added to the fixed
     /// part. A number of tokens means the whole context, unless the fixed part alone is at least
-    /// half of it: then it is added to the fixed part too.
+    /// half of it: then it is added to the fixed part too. It counts as the provider does.
     #[must_use]
     pub fn mark(&self, size: Size) -> usize {
         let mark = match size {
             Size::Share(_) | Size::Root { .. } => self.fixed + size.of(self.available),
             Size::Tokens(0) => 0,
-            Size::Tokens(tokens) if tokens > 2 * self.fixed => tokens,
-            Size::Tokens(tokens) => self.fixed + tokens,
+            Size::Tokens(tokens) => {
+                let tokens = tokens * ONE_TO_ONE as usize / self.scale.max(1) as usize;
+                if tokens > 2 * self.fixed { tokens } else { self.fixed + tokens }
+            }
         };
         mark.min(self.usable.max(self.fixed))
+    }
+
+    /// Returns a threshold as a mark.
+    #[must_use]
+    pub fn threshold(&self, threshold: Threshold) -> usize {
+        match threshold {
+            Threshold::Size(size) => self.mark(size),
+            Threshold::High => self.high,
+        }
     }
 
     /// Returns a size in tokens. A share is one of the available tokens.
@@ -113,6 +145,23 @@ mod tests {
         }
         let marks = Marks::new(&budget, &FoldRule::default(), 0);
         assert!((5_000..5_100).contains(&marks.window), "{}", marks.window);
+    }
+
+    /// S1.6: a mark of 50,000 means 50,000 of the provider's tokens, however wrong the counter is.
+    #[test]
+    fn s1_6_a_mark_in_tokens_counts_as_the_provider_does() {
+        let mut budget = Budget::of(1_000_000);
+        budget.calibration = Calibration::of(1.25);
+        let marks = Marks::new(&budget, &rule("chat"), 0);
+        assert_eq!(marks.high, 40_000);
+        assert_eq!(budget.calibration.correct(marks.high), 50_000);
+    }
+
+    /// S3.26: 60% of the whole window, although the answer takes a part of it.
+    #[test]
+    fn s3_26_the_target_is_a_share_of_the_whole_window() {
+        let budget = Budget { window: 111_616, ..Budget::of(128_000) };
+        assert_eq!(Marks::new(&budget, &rule("budget"), 2_156).available, 74_644);
     }
 
     /// With a system prompt of 4,000 tokens, a mark of 3,000 means 3,000 tokens of conversation.

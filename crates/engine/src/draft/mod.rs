@@ -16,6 +16,7 @@ use crate::ledger::Weights;
 use crate::message::Message;
 use crate::model::Model;
 use crate::reduce;
+use crate::setting::Threshold;
 use crate::summary::Summarise;
 use crate::thinking;
 use crate::warning::{Oddity, Warning};
@@ -57,6 +58,8 @@ pub struct Draft<'a> {
     pub summary: Option<Summarise>,
     /// Whether the context before the fold had a summary. If so, the new one must have one too.
     pub had_summary: bool,
+    /// The tokens of that summary.
+    summary_before: usize,
     /// How the ledger ranks values.
     pub weights: &'a Weights,
     /// The atoms that the context before the fold did not show.
@@ -80,6 +83,8 @@ pub(crate) struct Start<'a> {
     /// Tokens of the context before the fold.
     pub(crate) before: usize,
     pub(crate) had_summary: bool,
+    /// Tokens of the summary that it had.
+    pub(crate) summary_before: usize,
     pub(crate) hidden: Vec<usize>,
 }
 
@@ -164,8 +169,8 @@ impl<'a> Draft<'a> {
     /// Creates a draft in which everything is kept.
     #[must_use]
     pub(crate) fn new(start: Start<'a>) -> Self {
-        let Start { history, marks, model, stages, weights, tools, before, had_summary, hidden } =
-            start;
+        let Start { history, marks, model, stages, weights, tools, before, .. } = start;
+        let Start { had_summary, summary_before, hidden, .. } = start;
         let items: Vec<Item> =
             (0..history.atoms().len()).map(|atom| Item::new(history, atom)).collect();
         let total = tools + items.iter().map(|item| item.tokens).sum::<usize>();
@@ -177,6 +182,7 @@ impl<'a> Draft<'a> {
             warnings,
             summary: None,
             had_summary,
+            summary_before,
             weights,
             hidden,
             stages,
@@ -202,6 +208,26 @@ impl<'a> Draft<'a> {
     #[must_use]
     pub const fn total(&self) -> usize {
         self.total
+    }
+
+    /// Returns the tokens of the context with the current items and a summary: the one that a stage
+    /// asked for, or the one that the context had.
+    #[must_use]
+    pub fn projected(&self) -> usize {
+        self.total + if self.summary.is_some() { self.reserved() } else { self.summary_before }
+    }
+
+    /// Returns the most tokens that the summary block may take.
+    #[must_use]
+    pub fn reserved(&self) -> usize {
+        let sizes = self.summary.as_ref().map(|settings| [settings.max, settings.ledger]);
+        sizes.into_iter().flatten().map(|size| self.marks.tokens(size)).sum()
+    }
+
+    /// Returns whether the context would have more tokens than this.
+    #[must_use]
+    pub fn is_over(&self, threshold: Threshold) -> bool {
+        self.projected() > self.marks.threshold(threshold)
     }
 
     /// Returns the tokens of the context before the fold.
@@ -240,6 +266,31 @@ impl<'a> Draft<'a> {
     pub fn kept_turns(&self) -> Vec<usize> {
         let turns = 0..self.history.turns().len();
         turns.filter(|&turn| self.history.turn_atoms(turn).any(|at| self.is_kept(at))).collect()
+    }
+
+    /// Returns the atoms that open the steps of which something is still sent, oldest first.
+    #[must_use]
+    pub fn kept_steps(&self) -> Vec<usize> {
+        let steps = self.history.steps();
+        let ends = steps.iter().skip(1).copied().chain([self.items.len()]);
+        // A pinned message stays without its step.
+        let counts = |at| self.is_kept(at) && self.item(at).is_some_and(|item| !item.pinned);
+        let kept = steps.iter().copied().zip(ends).filter(|&(from, to)| (from..to).any(counts));
+        kept.map(|(from, _)| from).collect()
+    }
+
+    /// Returns the user message that opens the turn of an atom.
+    #[must_use]
+    pub fn opener_of(&self, at: usize) -> Option<usize> {
+        let turn = self.history.atom(at).map_or(0, |atom| atom.turn);
+        let mut openers = self.history.turns().iter().take(turn).rev().copied();
+        openers.find(|&opener| opener < at && self.kind(opener) == AtomKind::User)
+    }
+
+    /// Returns whether a stage of the policy replaces what is dropped with a summary.
+    #[must_use]
+    pub fn summarises(&self) -> bool {
+        self.stages.iter().any(|stage| stage.summarises())
     }
 
     /// Returns the first atom of the running turn.
@@ -291,6 +342,20 @@ impl<'a> Draft<'a> {
         self.total -= item.tokens;
         item.omit(reason);
         true
+    }
+
+    /// Truncates long texts as the policy does in an emergency. Protected messages stay whole.
+    pub fn truncate_texts(&mut self) {
+        for stage in self.stages {
+            stage.truncate_texts(self);
+        }
+    }
+
+    /// Drops what the context before the fold did not show either.
+    pub fn drop_hidden(&mut self, reason: &str) {
+        for at in self.hidden.clone() {
+            self.drop(at, reason);
+        }
     }
 
     /// Drops a system message from the middle of the conversation. One at the very end stays,

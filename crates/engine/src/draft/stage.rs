@@ -47,8 +47,18 @@ pub trait Stage: Debug + Send + Sync {
         false
     }
 
+    /// Truncates long texts. Returns whether this stage can do that.
+    fn truncate_texts(&self, _draft: &mut Draft<'_>) -> bool {
+        false
+    }
+
     /// Returns whether the stage needs to know which atoms the context no longer shows.
     fn recalls(&self) -> bool {
+        false
+    }
+
+    /// Returns whether the stage replaces what is dropped with a summary.
+    fn summarises(&self) -> bool {
         false
     }
 

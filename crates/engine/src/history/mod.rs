@@ -8,6 +8,7 @@ mod append;
 mod atom;
 mod links;
 mod normalize;
+mod steps;
 mod tail;
 mod views;
 
@@ -156,6 +157,14 @@ impl History {
         let start = self.turns.get(turn).copied().unwrap_or(self.atoms.len());
         let end = self.turns.get(turn + 1).copied().unwrap_or(self.atoms.len());
         start..end
+    }
+
+    /// Returns the atoms that open a step, oldest first. A step is one model call with its results;
+    /// the user messages that it answers and the text that ends a turn belong to it. They are found
+    /// anew each time, because only folds need them.
+    #[must_use]
+    pub fn steps(&self) -> Vec<usize> {
+        steps::find(&self.atoms)
     }
 
     /// Returns how many atoms at the beginning are system messages.

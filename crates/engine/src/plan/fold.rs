@@ -7,7 +7,7 @@ use super::assemble::Assembly;
 use super::fold_level::apply_level;
 use super::landing::{ARRIVAL, LEVEL, LIMIT, LOW_MARK, Landing, StepRecorder};
 use super::summary_block::SummaryBlock;
-use super::{Action, Figures, Input, Plan, Wanted};
+use super::{Action, Figures, Input, Plan, Update, Wanted};
 use crate::draft::{Draft, Marks, Stage, Start};
 use crate::history::AtomKind;
 use crate::message::Message;
@@ -23,15 +23,22 @@ const JOIN_TOKENS: usize = 8;
 /// About the tokens of the heading and the markers of a summary block.
 const HEADER_TOKENS: usize = 60;
 
+/// A summary is updated without delay if the context has this percentage of the high mark.
+const PRESSING_PERCENT: usize = 120;
+
 /// How often the draft is shrunk before it is sent as it is.
 const RESCUE_ROUNDS: usize = 6;
 
 /// Plans a fold of the whole history. `before` is the size of the context without the fold.
 pub(super) fn fold(input: &Input<'_>, marks: &Marks, before: usize, reason: String) -> Plan {
-    // A fold that the window forces must free enough, or the next message would force another one.
+    // A fold that the high mark or the window forces must free enough, or the next message would
+    // force another one.
     let foldable = before.saturating_sub(marks.fixed);
     let free = input.policy.fold.free.at_least(foldable).min(foldable / 2);
     let mut goal = *marks;
+    if before > marks.high {
+        goal.high = marks.high.min(before - free);
+    }
     if before > marks.window {
         goal.window = marks.window.min(before - free);
         goal.low = marks.low.min(goal.window);
@@ -45,6 +52,7 @@ pub(super) fn fold(input: &Input<'_>, marks: &Marks, before: usize, reason: Stri
         tools: input.budget.tools,
         before,
         had_summary: input.generation.has_summary(),
+        summary_before: input.generation.summary_tokens(),
         hidden: input.generation.hidden(input.history),
     });
     drop_repeated_systems(&mut draft);
@@ -73,13 +81,13 @@ pub(super) fn fold(input: &Input<'_>, marks: &Marks, before: usize, reason: Stri
     // Space for the summary block is set aside first: without the block, more is lost than with the
     // middle of a large output.
     let window = draft.marks.window;
-    let reserved = block_tokens(&draft).min(draft.marks.available / 2);
+    let reserved = draft.reserved().min(draft.marks.available / 2);
     draft.marks.window = window.saturating_sub(reserved);
     shrink_to_window(&mut draft, input);
     steps.note(LIMIT, &draft);
     draft.marks.window = window;
     let block_budget = block_budget(&draft);
-    let (block, wanted) = write_block(&draft, input, block_budget);
+    let (block, wanted) = write_block(&draft, input, block_budget, marks.high);
     let (items, warnings, mut total) = draft.into_parts();
     let left = total;
     let slots = Assembly::new(input.history, block.as_ref()).slots(&items, &mut total);
@@ -138,16 +146,7 @@ fn drop_to_low_mark(draft: &mut Draft<'_>) {
 /// Returns the low mark less the tokens for a summary block, which takes at most half of it.
 fn low_without_block(draft: &Draft<'_>) -> usize {
     let Marks { low, fixed, .. } = draft.marks;
-    low - block_tokens(draft).min(low.saturating_sub(fixed) / 2)
-}
-
-/// Returns the most tokens that a summary block may take.
-fn block_tokens(draft: &Draft<'_>) -> usize {
-    let marks = &draft.marks;
-    draft
-        .summary
-        .as_ref()
-        .map_or(0, |settings| marks.tokens(settings.max) + marks.tokens(settings.ledger))
+    low - draft.reserved().min(low.saturating_sub(fixed) / 2)
 }
 
 /// Shrinks a draft that is still too large until it fits into the window. Dropping messages may
@@ -193,15 +192,7 @@ fn start_with_user(draft: &mut Draft<'_>) {
     let kept =
         items.filter(|(_, item)| !item.pinned).map(|(at, _)| at).find(|&at| draft.is_kept(at));
     let Some(first) = kept.filter(|&at| draft.kind(at) != AtomKind::User) else { return };
-    let turn = draft.history.atom(first).map_or(0, |atom| atom.turn);
-    let turns = draft.history.turns();
-    let opener = turns
-        .iter()
-        .take(turn)
-        .rev()
-        .copied()
-        .find(|&at| at < first && draft.kind(at) == AtomKind::User);
-    if let Some(at) = opener {
+    if let Some(at) = draft.opener_of(first) {
         draft.hold(at, "opens the oldest turn that is kept in part");
         if !draft.is_protected(at) {
             let max = draft.marks.available / 10;
@@ -225,14 +216,16 @@ fn drop_old_thinking(draft: &mut Draft<'_>) {
 
 /// Returns the tokens that a summary block may take now that it is known what stays.
 fn block_budget(draft: &Draft<'_>) -> usize {
-    let Some(settings) = &draft.summary else { return 0 };
+    if draft.summary.is_none() {
+        return 0;
+    }
     let marks = &draft.marks;
     // What had to be kept may leave too little below the low mark. Then the block may use what is
     // left up to the window.
     let to_low = marks.low.saturating_sub(draft.total());
     // Texts that are counted separately may take a few more tokens once they are joined.
     let to_window = marks.window.saturating_sub(draft.total() + JOIN_TOKENS);
-    let most = marks.tokens(settings.max) + marks.tokens(settings.ledger) + HEADER_TOKENS;
+    let most = draft.reserved() + HEADER_TOKENS;
     let share = marks.low - low_without_block(draft);
     let budget = if to_low * 5 >= share * 4 { to_low } else { to_window };
     budget.min(most)
@@ -244,6 +237,7 @@ fn write_block(
     draft: &Draft<'_>,
     input: &Input<'_>,
     budget: usize,
+    high: usize,
 ) -> (Option<SummaryBlock>, Option<Wanted>) {
     let Some(settings) = &draft.summary else { return (None, None) };
     let marks = &draft.marks;
@@ -264,6 +258,11 @@ fn write_block(
             schema: Schema::of(settings, Language::of_history(input.history)),
             mode: settings.mode,
             placement: settings.placement,
+            update: Update {
+                messages: settings.update_messages,
+                ratio: settings.update_ratio,
+                is_pressing: draft.before() * 100 > high * PRESSING_PERCENT,
+            },
         });
     (block, wanted)
 }

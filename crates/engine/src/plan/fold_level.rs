@@ -3,7 +3,7 @@
 
 use crate::draft::Draft;
 use crate::policy::Policy;
-use crate::stage::Emergency;
+use crate::stage::{Emergency, Halve, keep_turns, to_request_and_answer};
 
 /// A request to fold now, whether or not a fold is due.
 #[derive(Clone, Copy, Debug)]
@@ -18,6 +18,8 @@ pub struct Forced<'a> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum FoldLevel {
+    /// The latest turns stay, as request and answer. For the first call after a restart.
+    Resume,
     /// What the policy drops.
     #[default]
     Fold,
@@ -33,6 +35,8 @@ impl FoldLevel {
     #[must_use]
     pub const fn next(self) -> Option<Self> {
         match self {
+            // A session that is shorter than that continues as it is.
+            Self::Resume => None,
             Self::Fold => Some(Self::Trim),
             Self::Trim => Some(Self::Minimal),
             Self::Minimal => None,
@@ -43,6 +47,7 @@ impl FoldLevel {
     #[must_use]
     pub const fn about(self) -> &'static str {
         match self {
+            Self::Resume => "the latest turns stay, as request and answer",
             Self::Fold => "folded",
             Self::Trim => "folded; long texts were truncated and few turns kept",
             Self::Minimal => "folded to the task, pins, summary and newest message",
@@ -53,6 +58,9 @@ impl FoldLevel {
 /// Applies a level to a draft. The numbers come from the policy's `emergency` stage, or from its
 /// defaults.
 pub(super) fn apply_level(draft: &mut Draft<'_>, policy: &Policy, level: FoldLevel) {
+    if level == FoldLevel::Resume {
+        restore_turns(draft, policy);
+    }
     if level >= FoldLevel::Trim && !policy.stages.iter().any(|stage| stage.trim(draft)) {
         Emergency::default().trim_now(draft);
     }
@@ -60,5 +68,34 @@ pub(super) fn apply_level(draft: &mut Draft<'_>, policy: &Policy, level: FoldLev
         for at in draft.newest_first() {
             draft.drop(at, "only the task, pins and the newest message stay");
         }
+    }
+}
+
+/// Keeps the latest turns as request and answer. The running turn stays whole.
+fn restore_turns(draft: &mut Draft<'_>, policy: &Policy) {
+    let max = policy.setting("halve.turns").and_then(|turns| turns.as_integer());
+    let max = max.and_then(|turns| usize::try_from(turns).ok());
+    let turns = turns_to_restore(max.unwrap_or(Halve::default().turns));
+    keep_turns(draft, turns + 1, &format!("older than the last {turns} turns before the restart"));
+    for turn in draft.kept_turns().into_iter().rev().skip(1) {
+        to_request_and_answer(draft, turn);
+    }
+}
+
+/// Returns how many turns stay after a restart if a context has at most `max_turns`: a sixth of
+/// them, and never fewer than three.
+const fn turns_to_restore(max_turns: usize) -> usize {
+    let sixth = max_turns / 6;
+    if sixth > 3 { sixth } else { 3 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::turns_to_restore;
+
+    /// E.6, S2.27, C2.10: a sixth, rounded down, and at least three.
+    #[test]
+    fn e06_s2_27_a_sixth_of_the_turns_is_restored() {
+        assert_eq!([20, 18, 24, 30, 6, 0].map(turns_to_restore), [3, 3, 4, 5, 3, 3]);
     }
 }

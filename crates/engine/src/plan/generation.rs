@@ -5,6 +5,7 @@ use super::{Action, Plan};
 use crate::draft::{Marks, Slot, Treatment};
 use crate::history::{AtomKind, History};
 use crate::message::Message;
+use crate::setting::FoldRule;
 
 /// What was sent so far, slot by slot.
 #[derive(Clone, Debug, Default)]
@@ -67,6 +68,12 @@ impl Generation {
         self.slots.iter().any(|slot| slot.treatment == Treatment::Summary)
     }
 
+    /// Returns the tokens of its summary block.
+    pub(super) fn summary_tokens(&self) -> usize {
+        let blocks = self.slots.iter().filter(|slot| slot.treatment == Treatment::Summary);
+        blocks.map(|slot| slot.tokens).sum()
+    }
+
     /// Returns the atoms of the conversation that are not sent.
     pub(super) fn hidden(&self, history: &History) -> Vec<usize> {
         let slots = self.slots.iter().filter(|slot| !slot.treatment.is_sent());
@@ -80,10 +87,10 @@ impl Generation {
     }
 
     /// Returns whether to try a fold again after one that did not free enough: only once the
-    /// context has grown by 3%.
-    pub(super) const fn may_fold_again(&self, before: usize) -> bool {
+    /// context has grown by 3%, unless the policy takes what it can get (`fold.free = "0%"`).
+    pub(super) fn may_fold_again(&self, rule: &FoldRule, before: usize) -> bool {
         match self.refused {
-            Some(tokens) => before * 100 >= tokens * 103,
+            Some(tokens) => before * 100 >= tokens * 103 || rule.free.is_zero(),
             None => true,
         }
     }

@@ -34,7 +34,7 @@ use std::sync::Arc;
 
 use crate::history::History;
 use crate::model::Model;
-use crate::policy::{Policy, When};
+use crate::policy::{Policy, Size, When};
 use crate::summary::{Mode, Placement, Schema, Summary};
 use crate::validity;
 use crate::warning::{Oddity, Warning};
@@ -122,7 +122,7 @@ pub enum Action {
 }
 
 /// A summary that the planner would use if the caller obtained it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Wanted {
     /// The indexes of the messages to summarize.
@@ -137,6 +137,20 @@ pub struct Wanted {
     pub mode: Mode,
     /// Where it goes in the context.
     pub placement: Placement,
+    /// When an earlier summary is good enough.
+    pub update: Update,
+}
+
+/// When a summary is updated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Update {
+    /// The number of new messages that it takes.
+    pub messages: usize,
+    /// The share of the summary's tokens that the new messages must exceed.
+    pub ratio: Size,
+    /// Whether the context is so far above the high mark that the update cannot wait.
+    pub is_pressing: bool,
 }
 
 impl Wanted {
@@ -150,7 +164,21 @@ impl Wanted {
     ) -> Self {
         let mode = Mode::Background;
         let placement = Placement::Prefix;
-        Self { sources, max_tokens, replaces, schema, mode, placement }
+        let update = Update { messages: 0, ratio: Size::Tokens(0), is_pressing: true };
+        Self { sources, max_tokens, replaces, schema, mode, placement, update }
+    }
+
+    /// Returns whether this summary is worth making, although there is an `earlier` one of some of
+    /// its messages. If not, a digest of the new messages goes with the earlier one.
+    #[must_use]
+    pub fn updates(&self, history: &History, earlier: &Summary) -> bool {
+        let Update { messages, ratio, is_pressing } = self.update;
+        let is_new = |source: &&usize| earlier.sources.binary_search(source).is_err();
+        let new: Vec<usize> = self.sources.iter().filter(is_new).copied().collect();
+        let new_tokens: usize = new.iter().map(|&source| history.message_tokens(source)).sum();
+        let summary_tokens = history.counter().text(&earlier.text).max(1);
+        !new.is_empty()
+            && (is_pressing || new.len() >= messages && new_tokens > ratio.of(summary_tokens))
     }
 
     /// Returns the wanted summary with this text.
@@ -228,7 +256,9 @@ fn decide(input: &Input<'_>) -> Decision {
     let added = Counts::of(input.history, &slots);
     let before = input.generation.tokens() + added.tokens + input.budget.tools;
     let due = reason_to_fold(input, &marks, &added, before)
-        .filter(|_| before > marks.window || input.generation.may_fold_again(before))
+        .filter(|_| {
+            before > marks.window || input.generation.may_fold_again(&input.policy.fold, before)
+        })
         .filter(|_| !input.generation.is_planned(input.history, &marks));
     let reason = input.forced.map(|forced| forced.reason.to_owned()).or(due);
     match reason {
@@ -318,8 +348,18 @@ fn reason_to_fold(
             input.budget.window
         ));
     }
+    let messages = input.generation.messages() + added.messages;
+    if input.generation.number == 0 && messages <= rule.min_messages {
+        return None;
+    }
     let is_new_turn = added.turns > 0 || input.generation.covered() == 0;
-    if rule.when == When::Turn && !is_new_turn || rule.when == When::Window {
+    let is_due = match rule.when {
+        When::Call => true,
+        When::Turn => is_new_turn,
+        When::High => is_new_turn || before > marks.high,
+        When::Window => false,
+    };
+    if !is_due {
         return None;
     }
     if before > marks.high {
@@ -331,7 +371,6 @@ fn reason_to_fold(
             real(marks.high)
         ));
     }
-    let messages = input.generation.messages() + added.messages;
     if rule.messages > 0 && messages > rule.messages {
         return Some(format!("{messages} messages are more than {}", rule.messages));
     }

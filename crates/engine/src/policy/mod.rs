@@ -3,7 +3,9 @@
 
 mod preset;
 
-pub use crate::setting::{Allowed, By, FOLD_KEYS, FoldRule, Key, PolicyError, Size, When};
+pub use crate::setting::{
+    Allowed, By, FOLD_KEYS, FoldRule, Key, PolicyError, Resume, Size, Threshold, When,
+};
 pub use preset::{PRESETS, Preset};
 
 use std::sync::Arc;
@@ -273,16 +275,17 @@ mod tests {
     /// Section F of the requirements: the presets carry the numbers their seeds document.
     #[test]
     fn presets_carry_the_documented_numbers() {
-        let documented: [(&str, &str, &str, toml::Value); 25] = [
+        let documented: [(&str, &str, &str, toml::Value); 26] = [
             ("window", "window", "messages", 40.into()),
             ("window", "trim", "over_chars", 1_000.into()),
             ("init", "fold", "high", 150_000.into()),
-            ("init", "digest", "keep_turns", 3.into()),
-            ("init", "window", "turns", 3.into()),
+            ("init", "digest", "keep_steps", 3.into()),
+            ("init", "window", "steps", 3.into()),
             ("init", "summarise", "max", 4_000.into()),
             ("init", "trim", "over_chars", 5_000.into()),
             ("execute", "fold", "high", 700_000.into()),
-            ("execute", "digest", "keep_turns", 5.into()),
+            ("execute", "digest", "keep_steps", 5.into()),
+            ("execute", "window", "steps", 5.into()),
             ("chat", "fold", "high", 50_000.into()),
             ("chat", "halve", "turns", 20.into()),
             ("chat", "trim", "over_chars", 20_000.into()),

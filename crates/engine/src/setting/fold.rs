@@ -26,14 +26,24 @@ pub const KEYS: &[Key] = &[
         "also fold above this number of messages; 0 for no limit",
     ),
     Key::new(
+        "min_messages",
+        Allowed::Whole(0, 100_000),
+        "a conversation of at most this many messages is folded only if it exceeds the window",
+    ),
+    Key::new(
         "turns",
         Allowed::Whole(0, 100_000),
         "also fold above this number of turns; 0 for no limit",
     ),
     Key::new(
         "when",
-        Allowed::OneOf(&["call", "turn", "window"]),
-        "check before every call, when a new turn starts, or only when the window is exceeded",
+        Allowed::OneOf(&["call", "turn", "high", "window"]),
+        "check before every call, when a new turn starts (with high: and above the high mark), or only when the window is exceeded",
+    ),
+    Key::new(
+        "resume",
+        Allowed::OneOf(&["all", "texts"]),
+        "after a restart: send what was sent before, or only requests and answers of the latest turns",
     ),
     Key::new(
         "by",
@@ -50,8 +60,20 @@ pub enum When {
     Call,
     /// When a new turn starts, and when the context exceeds the window.
     Turn,
+    /// When a new turn starts, and when the context exceeds the high mark.
+    High,
     /// Only when the context exceeds the window. Until then the caller may remind the user.
     Window,
+}
+
+/// What a conversation continues with after a restart of the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Resume {
+    /// What was sent before, byte for byte.
+    All,
+    /// The requests and answers of the latest turns.
+    Texts,
 }
 
 /// How marks in percent are placed.
@@ -79,10 +101,14 @@ pub struct FoldRule {
     pub target: Size,
     /// Also fold above this number of messages; 0 for no limit.
     pub messages: usize,
+    /// A conversation of at most this many messages is folded only if it exceeds the window.
+    pub min_messages: usize,
     /// Also fold above this number of turns; 0 for no limit.
     pub turns: usize,
     /// When a fold is considered.
     pub when: When,
+    /// What a conversation continues with after a restart.
+    pub resume: Resume,
     /// How marks in percent are placed.
     pub by: By,
 }
@@ -95,8 +121,10 @@ impl Default for FoldRule {
             free: Size::percent(10),
             target: Size::percent(100),
             messages: 0,
+            min_messages: 0,
             turns: 0,
             when: When::Call,
+            resume: Resume::All,
             by: By::Size,
         }
     }

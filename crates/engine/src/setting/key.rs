@@ -5,6 +5,7 @@ use std::fmt;
 
 use super::error::PolicyError;
 use super::size::Size;
+use super::threshold::Threshold;
 
 /// The values that a key accepts.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +14,8 @@ pub enum Allowed {
     Whole(i64, i64),
     /// A number of tokens, or a share such as `"65%"`.
     Size,
+    /// A size, or `"high"` for the high mark.
+    Threshold,
     /// `true` or `false`.
     Flag,
     /// One of these names.
@@ -32,6 +35,7 @@ impl Allowed {
                 (*least..=*most).contains(number)
             }
             (Self::Size, value) => Size::parse(value).is_some(),
+            (Self::Threshold, value) => Threshold::parse(value).is_some(),
             (Self::Flag, toml::Value::Boolean(_)) | (Self::Text, toml::Value::String(_)) => true,
             (Self::OneOf(names), toml::Value::String(name)) => names.contains(&name.as_str()),
             (Self::Words, toml::Value::Array(list)) => list.iter().all(toml::Value::is_str),
@@ -49,6 +53,9 @@ impl fmt::Display for Allowed {
             Self::Whole(least, i64::MAX) => write!(f, "a whole number from {least}"),
             Self::Whole(least, most) => write!(f, "a whole number from {least} to {most}"),
             Self::Size => f.write_str("a number of tokens, or a share from \"0%\" to \"100%\""),
+            Self::Threshold => f.write_str(
+                "a number of tokens, a share from \"0%\" to \"100%\", or \"high\" for the high mark",
+            ),
             Self::Flag => f.write_str("true or false"),
             Self::OneOf(names) => write!(f, "one of {}", names.join(", ")),
             Self::Text => f.write_str("a text"),

@@ -5,10 +5,12 @@ mod error;
 mod fold;
 mod key;
 mod size;
+mod threshold;
 
 pub use error::PolicyError;
-pub use fold::{By, FoldRule, KEYS as FOLD_KEYS, When};
+pub use fold::{By, FoldRule, KEYS as FOLD_KEYS, Resume, When};
 pub use key::{Allowed, Key};
 pub use size::Size;
+pub use threshold::Threshold;
 
 pub(crate) use key::check;

@@ -31,6 +31,12 @@ impl Size {
         Self::Share(percent * 100)
     }
 
+    /// Returns whether it is nothing, of whatever.
+    #[must_use]
+    pub const fn is_zero(self) -> bool {
+        matches!(self, Self::Tokens(0) | Self::Share(0))
+    }
+
     /// Returns the size in tokens, with a share taken of `available` and rounded down.
     #[must_use]
     pub const fn of(self, available: usize) -> usize {

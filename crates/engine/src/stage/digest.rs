@@ -7,14 +7,19 @@ use super::{Spec, build};
 use crate::draft::{Draft, Stage, Treatment};
 use crate::history::{AtomKind, View};
 use crate::message::{Body, Form, Role};
-use crate::setting::{Allowed, Key, Size};
+use crate::setting::{Allowed, Key, Threshold};
 
 pub(super) const SPEC: Spec = Spec {
     name: "digest",
     about: "reduce earlier turns to the user's request and the final answer",
     keys: &[
         Key::new("keep_turns", Allowed::Whole(1, 1_000), "number of newest turns that stay whole"),
-        Key::new("over", Allowed::Size, "only if the context has more tokens than this"),
+        Key::new(
+            "keep_steps",
+            Allowed::Whole(1, 1_000),
+            "number of newest steps that stay whole, instead of turns; the running turn stays whole",
+        ),
+        Key::new("over", Allowed::Threshold, "only if the context has more tokens than this"),
     ],
     build: build::<Digest>,
 };
@@ -25,13 +30,15 @@ pub(super) const SPEC: Spec = Spec {
 pub struct Digest {
     /// The number of newest turns that stay whole.
     pub keep_turns: usize,
+    /// The number of newest steps that stay whole, instead of turns.
+    pub keep_steps: Option<usize>,
     /// Only if the context has more tokens than this.
-    pub over: Size,
+    pub over: Threshold,
 }
 
 impl Default for Digest {
     fn default() -> Self {
-        Self { keep_turns: 1, over: Size::Tokens(0) }
+        Self { keep_turns: 1, keep_steps: None, over: Threshold::default() }
     }
 }
 
@@ -41,7 +48,11 @@ impl Stage for Digest {
     }
 
     fn fold(&self, draft: &mut Draft<'_>) {
-        if draft.total() <= draft.marks.mark(self.over) {
+        if !draft.is_over(self.over) {
+            return;
+        }
+        if let Some(steps) = self.keep_steps {
+            reduce_before_steps(draft, steps);
             return;
         }
         let turns = draft.kept_turns();
@@ -52,11 +63,32 @@ impl Stage for Digest {
     }
 }
 
+/// Reduces what lies before the last `steps` steps to requests and answers. A turn without an
+/// answer stays: nothing else says what came of its steps. So does the running turn.
+fn reduce_before_steps(draft: &mut Draft<'_>, steps: usize) {
+    draft.drop_hidden("an earlier fold dropped it");
+    let kept = draft.kept_steps();
+    let Some(&whole_from) = kept.get(kept.len().saturating_sub(steps)) else { return };
+    for turn in draft.kept_turns().into_iter().rev().skip(1) {
+        if answer_of(draft, turn).is_some() {
+            reduce_turn(draft, turn, whole_from);
+        }
+    }
+}
+
 /// Reduces a turn to the text of the user and the last answer of the assistant.
-pub(super) fn to_request_and_answer(draft: &mut Draft<'_>, turn: usize) {
-    let atoms = draft.history.turn_atoms(turn);
-    let answer = atoms.clone().rev().find(|&at| draft.is_kept(at) && answers(draft, at));
-    for at in atoms {
+pub(crate) fn to_request_and_answer(draft: &mut Draft<'_>, turn: usize) {
+    reduce_turn(draft, turn, usize::MAX);
+}
+
+fn answer_of(draft: &Draft<'_>, turn: usize) -> Option<usize> {
+    draft.history.turn_atoms(turn).rev().find(|&at| draft.is_kept(at) && answers(draft, at))
+}
+
+/// Reduces the atoms of a turn that lie before `end`.
+fn reduce_turn(draft: &mut Draft<'_>, turn: usize, end: usize) {
+    let answer = answer_of(draft, turn);
+    for at in draft.history.turn_atoms(turn).filter(|&at| at < end) {
         match draft.kind(at) {
             AtomKind::User => {}
             _ if Some(at) == answer || has_user_text(draft, at) => keep_text(draft, at),

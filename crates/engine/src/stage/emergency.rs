@@ -1,16 +1,16 @@
 //! `emergency`: shrinks a context that is still too large after every other stage. It takes one
 //! step after the other, each of which loses more than the one before, until the context fits. The
-//! newest user message always stays. Every policy has this stage, listed or not.
+//! newest user message always stays. With `over` it also acts on what fits, but is over that mark. Every policy has this stage, listed or not.
 
 use serde::Deserialize;
 
-use super::window::keep_turns;
+use super::window::{drop_older_steps, keep_turns};
 use super::{Spec, build};
 use crate::draft::{Draft, Stage, Treatment};
 use crate::history::AtomKind;
 use crate::message::{Body, Truncated};
 use crate::reduce;
-use crate::setting::{Allowed, Key};
+use crate::setting::{Allowed, Key, Threshold};
 use crate::truncate::{Cut, nth_char, truncate};
 use crate::warning::Oddity;
 
@@ -21,12 +21,17 @@ pub(super) const SPEC: Spec = Spec {
         Key::new("result_chars", Allowed::Whole(100, 1_000_000), "truncate tool results to this"),
         Key::new("user_chars", Allowed::Whole(100, 1_000_000), "truncate other texts to this"),
         Key::new("turns", Allowed::Whole(1, 1_000), "number of turns to keep"),
+        Key::new(
+            "over",
+            Allowed::Threshold,
+            "also drop the older half of the kept steps while the context has more tokens than this",
+        ),
     ],
     build: build::<Emergency>,
 };
 
 /// How far a context is shrunk in an emergency.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Emergency {
     /// Truncate tool results to this many characters.
@@ -35,11 +40,13 @@ pub struct Emergency {
     pub user_chars: usize,
     /// The number of turns to keep.
     pub turns: usize,
+    /// Also drop the older half of the kept steps while the context has more tokens than this.
+    pub over: Option<Threshold>,
 }
 
 impl Default for Emergency {
     fn default() -> Self {
-        Self { result_chars: 10_000, user_chars: 10_000, turns: 5 }
+        Self { result_chars: 10_000, user_chars: 10_000, turns: 5, over: None }
     }
 }
 
@@ -59,9 +66,14 @@ impl Stage for Emergency {
         SPEC.name
     }
 
+    fn fold(&self, draft: &mut Draft<'_>) {
+        let Some(over) = self.over else { return };
+        while draft.is_over(over) && drop_older_steps(draft) {}
+    }
+
     fn rescue(&self, draft: &mut Draft<'_>) -> bool {
         let steps: [fn(&Self, &mut Draft<'_>); 8] = [
-            Self::truncate_texts,
+            Self::shorten_texts,
             Self::drop_turns,
             Self::drop_all_but_newest,
             Self::drop_thinking,
@@ -83,16 +95,21 @@ impl Stage for Emergency {
         self.trim_now(draft);
         true
     }
+
+    fn truncate_texts(&self, draft: &mut Draft<'_>) -> bool {
+        self.shorten_texts(draft);
+        true
+    }
 }
 
 impl Emergency {
     /// Takes the first two steps, needed or not.
     pub(crate) fn trim_now(&self, draft: &mut Draft<'_>) {
-        self.truncate_texts(draft);
+        self.shorten_texts(draft);
         self.drop_turns(draft);
     }
 
-    fn truncate_texts(&self, draft: &mut Draft<'_>) {
+    fn shorten_texts(&self, draft: &mut Draft<'_>) {
         let counter = *draft.history.counter();
         for at in draft.newest_first().filter(|&at| !draft.is_protected(at)).collect::<Vec<_>>() {
             let shorten = |max: usize| {

@@ -1,5 +1,6 @@
 //! `halve`: drops the oldest half of the turns if there are too many turns or tokens. If only a few
-//! turns are left, the earlier ones are reduced to request and answer instead.
+//! turns are left, the earlier ones are reduced to request and answer instead. A running turn that
+//! is too long alone loses its long texts and then its older steps.
 
 use serde::Deserialize;
 
@@ -48,25 +49,41 @@ impl Stage for Halve {
 
     fn fold(&self, draft: &mut Draft<'_>) {
         // Turns that an earlier fold dropped do not count.
-        for at in draft.hidden.clone() {
-            draft.drop(at, "the oldest half of the turns was dropped");
-        }
+        draft.drop_hidden("the oldest half of the turns was dropped");
         while draft.kept_turns().len() > self.turns && drop_oldest_half(draft) {}
         let limit = draft.marks.mark(self.tokens).min(draft.marks.window);
-        while draft.total() > limit {
+        while draft.projected() > limit {
             let turns = draft.kept_turns();
             if turns.len() < self.few {
                 // The running turn is exempt (C2.3): the model still needs its steps.
                 for &turn in turns.iter().rev().skip(1) {
                     to_request_and_answer(draft, turn);
                 }
-                return;
+                break;
             }
             if !drop_oldest_half(draft) {
-                return;
+                break;
             }
         }
+        // The running turn alone is too long: its long texts are truncated, then older steps go
+        // (C2.4).
+        if draft.projected() > limit {
+            draft.truncate_texts();
+        }
+        while draft.projected() > limit && drop_older_steps(draft) {}
     }
+}
+
+/// Drops the older half of the steps of the running turn. Returns whether it dropped anything.
+fn drop_older_steps(draft: &mut Draft<'_>) -> bool {
+    let running = draft.running();
+    let steps: Vec<usize> = draft.kept_steps().into_iter().filter(|&at| at >= running).collect();
+    let Some(&first_kept) = steps.get(steps.len() / 2) else { return false };
+    let mut dropped = false;
+    for at in running..first_kept {
+        dropped |= draft.drop(at, "the running turn is too long: its older steps were dropped");
+    }
+    dropped
 }
 
 /// Drops the older half of the turns; the running turn stays. Returns whether it dropped anything.

@@ -30,6 +30,9 @@ pub use repair::{Repair, RepairMode};
 pub use trim::{Scope, Style, Trim};
 pub use window::{Only, Window};
 
+pub(crate) use digest::to_request_and_answer;
+pub(crate) use window::keep_turns;
+
 use std::sync::Arc;
 
 use crate::setting::{Key, PolicyError};

@@ -1,20 +1,20 @@
-//! `preview`: reduces a long JSON result to its status, the number of its items, and the first and
-//! last of them.
+//! `preview`: reduces a long result. A JSON list keeps the number of its items and the first and
+//! last of them, a JSON object its short values, and any other text its beginning and end.
 
 use serde::Deserialize;
 
 use super::{Spec, build};
 use crate::draft::{Draft, Stage, Treatment};
 use crate::json::{self, Fields};
-use crate::message::Message;
+use crate::message::{Message, Truncated};
 use crate::reduce;
 use crate::setting::{Allowed, Key};
-use crate::truncate;
-use crate::truncate::Shortened;
+use crate::tokens::Counter;
+use crate::truncate::{self, Cut, Shortened, truncate};
 
 pub(super) const SPEC: Spec = Spec {
     name: "preview",
-    about: "reduce long JSON results to their first and last items",
+    about: "reduce long results: lists to their first and last items, other texts to head and tail",
     keys: &[
         Key::new("on", Allowed::Flag, "whether to reduce results at all"),
         Key::new(
@@ -37,6 +37,7 @@ pub(super) const SPEC: Spec = Spec {
             Allowed::Words,
             "fields to keep of an item; if it has none of them, its first three",
         ),
+        Key::new("gap", Allowed::Text, "stands for the items left out; {n} is their number"),
     ],
     build: build::<Preview>,
 };
@@ -55,6 +56,8 @@ pub struct Preview {
     pub lists: Vec<String>,
     /// The fields to keep of an item.
     pub fields: Vec<String>,
+    /// What stands for the items left out; `{n}` is their number.
+    pub gap: String,
 }
 
 impl Default for Preview {
@@ -66,6 +69,7 @@ impl Default for Preview {
             keep_turns: 1,
             lists: owned(&["items", "data", "events", "todos", "reminders", "results", "groups"]),
             fields: owned(&["id", "title", "name", "type", "start", "status"]),
+            gap: "... (+{n})".to_owned(),
         }
     }
 }
@@ -73,6 +77,10 @@ impl Default for Preview {
 /// The number of items shown from each end.
 const ITEMS_PER_END: usize = 2;
 const LONGEST_TEXT: usize = 100;
+
+/// Fields of an object that are kept first: they say how a call went.
+const STATUS_FIELDS: [&str; 8] =
+    ["success", "ok", "status", "error", "message", "code", "total", "count"];
 
 impl Stage for Preview {
     fn name(&self) -> &'static str {
@@ -89,21 +97,100 @@ impl Stage for Preview {
             turns.get(turns.len().saturating_sub(self.keep_turns)).copied().unwrap_or(usize::MAX);
         let shorten = |message: &Message| {
             reduce::results(message, &counter, |text, earlier| {
-                // Parsing comes first: most long results are not JSON, and counting is slower.
-                let preview =
-                    self.preview(text).filter(|_| counter.text(text) > self.over_tokens)?;
-                Some(Shortened::instead(preview, text, earlier))
+                // No text has more tokens than bytes, and counting is slow.
+                let is_long =
+                    text.len() > self.over_tokens && counter.text(text) > self.over_tokens;
+                is_long.then(|| self.shorten(text, &counter, earlier)).flatten()
             })
         };
         for at in draft.newest_first().filter(|&at| at < whole_from) {
             if !draft.is_protected(at) {
-                draft.reduce(at, Treatment::Preview, "a long JSON result as a preview", shorten);
+                draft.reduce(at, Treatment::Preview, "a long result as a preview", shorten);
             }
         }
     }
 }
 
 impl Preview {
+    fn shorten(
+        &self,
+        text: &str,
+        counter: &Counter,
+        earlier: Option<&Truncated>,
+    ) -> Option<Shortened> {
+        let preview = self.preview(text).or_else(|| self.outline(text, counter));
+        match preview {
+            Some(preview) => Some(Shortened::instead(preview, text, earlier)),
+            None => self.head_and_tail(text, counter, earlier),
+        }
+    }
+
+    /// Returns a JSON object with its short values, as many as fit, or a short list with the values
+    /// of its items shortened.
+    fn outline(&self, text: &str, counter: &Counter) -> Option<String> {
+        if let Some(items) = json::elements(text) {
+            return Some(json::array(items.into_iter().map(|item| self.value(item))));
+        }
+        let fields = Fields::parse(text)?;
+        let rank = |name: &str| STATUS_FIELDS.iter().position(|known| *known == name);
+        let mut order: Vec<(&str, &str)> = fields.iter().collect();
+        order.sort_by_key(|(name, _)| rank(name).unwrap_or(STATUS_FIELDS.len()));
+        let mut kept = vec![("compressed", "true".to_owned())];
+        let mut left_out = 0;
+        for (name, value) in order {
+            kept.insert(kept.len() - 1, (name, self.value(value)));
+            if counter.text(&json::object(kept.iter().map(|(k, v)| (*k, v)))) > self.over_tokens {
+                kept.remove(kept.len() - 2);
+                left_out += 1;
+            }
+        }
+        if left_out > 0 {
+            kept.push(("omitted_fields", left_out.to_string()));
+        }
+        Some(json::object(kept))
+    }
+
+    /// Returns a value inside an object or a short list: texts shortened, long lists as their ends.
+    fn value(&self, value: &str) -> String {
+        if let Some(items) = json::elements(value) {
+            return self.ends(&items).unwrap_or_else(|| short(value));
+        }
+        match Fields::parse(value) {
+            Some(fields) => match fields.iter().count() {
+                0 => value.to_owned(),
+                keys if value.len() > LONGEST_TEXT => json::quote(&format!("{{… {keys} fields}}")),
+                _ => value.to_owned(),
+            },
+            None => short(value),
+        }
+    }
+
+    /// Returns the first and the last items of a list of more than four.
+    fn ends(&self, list: &[&str]) -> Option<String> {
+        let left_out = list.len().checked_sub(2 * ITEMS_PER_END).filter(|&n| n > 0)?;
+        let first = list.iter().take(ITEMS_PER_END).map(|item| self.item(item));
+        let last = list.iter().skip(list.len() - ITEMS_PER_END).map(|item| self.item(item));
+        let gap = json::quote(&self.gap.replace("{n}", &left_out.to_string()));
+        Some(json::array(first.chain([gap]).chain(last)))
+    }
+
+    /// Returns two thirds of the allowed tokens from the beginning of a text, one third from its
+    /// end.
+    fn head_and_tail(
+        &self,
+        text: &str,
+        counter: &Counter,
+        earlier: Option<&Truncated>,
+    ) -> Option<Shortened> {
+        let lengths = std::iter::successors(Some(self.over_tokens.saturating_mul(4)), |chars| {
+            Some(chars * 3 / 4)
+        });
+        let mut cuts = lengths
+            .take_while(|&chars| chars >= 16)
+            .filter_map(|chars| truncate(text, &Cut::new(chars * 2 / 3, chars / 3).after(earlier)));
+        cuts.find(|shortened| counter.text(&shortened.text) <= self.over_tokens)
+    }
+
     /// Returns the preview of a JSON result, or `None` if it is not a list of more than four items
     /// (S3.21–S3.24).
     #[must_use]
@@ -111,11 +198,7 @@ impl Preview {
         let fields = Fields::parse(text).unwrap_or_default();
         let list = self.lists.iter().find_map(|name| fields.get(name).and_then(json::elements));
         let list = list.or_else(|| json::elements(text))?;
-        let left_out = list.len().checked_sub(2 * ITEMS_PER_END).filter(|&n| n > 0)?;
-        let first = list.iter().take(ITEMS_PER_END).map(|item| self.item(item));
-        let last = list.iter().skip(list.len() - ITEMS_PER_END).map(|item| self.item(item));
-        let gap = json::quote(&format!("... (+{left_out})"));
-        let preview = json::array(first.chain([gap]).chain(last));
+        let preview = self.ends(&list)?;
         let success = fields.get("success").map(|value| ("success", value.to_owned()));
         Some(json::object(success.into_iter().chain([
             ("total", fields.get("total").map_or_else(|| list.len().to_string(), str::to_owned)),
@@ -145,9 +228,32 @@ fn short(value: &str) -> String {
 mod tests {
     use super::*;
 
+    /// The stage as the preset `budget` has it.
+    fn stage() -> Preview {
+        let policy = crate::policy::Policy::preset("budget").unwrap();
+        let table: toml::Table = policy.text().parse().unwrap();
+        table["preview"].clone().try_into().unwrap()
+    }
+
     fn preview(text: &str) -> Option<String> {
-        let stage = Preview { fields: vec!["id".into(), "title".into()], ..Preview::default() };
-        stage.preview(text)
+        stage().preview(text)
+    }
+
+    fn chars4() -> Counter {
+        Counter::new(crate::tokens::Method::Chars4, 1_000)
+    }
+
+    /// Returns what becomes of a result in a fold.
+    fn reduced(text: &str) -> Option<String> {
+        let counter = chars4();
+        let stage = stage();
+        let shorten = |text: &str, earlier: Option<&Truncated>| {
+            (counter.text(text) > stage.over_tokens)
+                .then(|| stage.shorten(text, &counter, earlier))
+                .flatten()
+        };
+        let message = reduce::results(&Message::tool_result("1", text), &counter, shorten)?;
+        message.results().next().map(|result| result.text())
     }
 
     fn items(n: usize) -> String {
@@ -160,7 +266,7 @@ mod tests {
         let text = format!(r#"{{"success":true,"total":20,"items":{}}}"#, items(20));
         assert_eq!(
             preview(&text).unwrap(),
-            r#"{"success":true,"total":20,"items_preview":[{"id":0,"title":"t0"},{"id":1,"title":"t1"},"... (+16)",{"id":18,"title":"t18"},{"id":19,"title":"t19"}],"compressed":true}"#
+            r#"{"success":true,"total":20,"items_preview":[{"id":0,"title":"t0"},{"id":1,"title":"t1"},"... (省略 16 项)",{"id":18,"title":"t18"},{"id":19,"title":"t19"}],"compressed":true}"#
         );
     }
 
@@ -168,11 +274,72 @@ mod tests {
     #[test]
     fn e09_short_lists_and_other_values_have_no_preview() {
         assert_eq!(preview(&items(4)), None);
-        assert!(preview(&items(5)).unwrap().contains("... (+1)"));
+        assert!(preview(&items(5)).unwrap().contains("... (省略 1 项)"));
         assert_eq!(preview("[]"), None);
         assert_eq!(preview(r#"{"a":1}"#), None);
         assert_eq!(preview("[1,2,3"), None);
         assert_eq!(preview("\"text\""), None);
+    }
+
+    /// S3.25: a list of 250 tokens becomes one of at most 100.
+    #[test]
+    fn s3_25_a_list_of_250_tokens_becomes_100() {
+        let item = |id: usize| {
+            let text = format!("event {id} at the harbour");
+            format!(r#"{{"id":{id},"title":"{text}","start_time":"2026-11-16T08:20"}}"#)
+        };
+        let text =
+            format!(r#"{{"success":true,"total":13,"items":{}}}"#, json::array((0..13).map(item)));
+        assert!((240..=260).contains(&chars4().text(&text)), "{}", chars4().text(&text));
+        assert!(chars4().text(&reduced(&text).unwrap()) <= 100);
+    }
+
+    /// S3.21: an object keeps its status and short values; long texts and lists inside are reduced.
+    #[test]
+    fn s3_21_objects_keep_status_and_short_values() {
+        let long = "a long story ".repeat(100);
+        let text = format!(
+            r#"{{"name":"mill","body":"{long}","rows":[1,2,3,4,5,6,7],"owner":{{"a":"{long}","b":1}},"success":false,"error":"no water"}}"#
+        );
+        let short = reduced(&text).unwrap();
+        assert!(
+            short
+                .starts_with(r#"{"success":false,"error":"no water","name":"mill","body":"a long"#),
+            "{short}"
+        );
+        assert!(short.contains(r#""rows":[1,2,"... (省略 3 项)",6,7]"#), "{short}");
+        assert!(
+            short.contains(r#""owner":"{… 2 fields}""#) && short.contains(r#""compressed":true"#),
+            "{short}"
+        );
+        assert!(chars4().text(&short) <= 200 && json::is_object(&short), "{short}");
+        assert_eq!(reduced(&short), None, "applied twice it stays the same");
+        let many = json::object((0..300).map(|n| (format!("k{n}"), "\"value\"".to_owned())));
+        let short = reduced(&many).unwrap();
+        assert!(chars4().text(&short) <= 210 && short.contains("omitted_fields"), "{short}");
+    }
+
+    /// S3.21: a text that is not JSON keeps its beginning and its end within the limit.
+    #[test]
+    fn s3_21_other_texts_keep_head_and_tail() {
+        let text = format!("begin {} end", "word ".repeat(2_000));
+        let short = reduced(&text).unwrap();
+        assert!(short.starts_with("begin word") && short.ends_with("word  end"), "{short}");
+        assert!(short.contains("chars omitted"), "{short}");
+        assert!((120..=200).contains(&chars4().text(&short)), "{}", chars4().text(&short));
+    }
+
+    /// S3.20: a result of 200 tokens stays, one of 201 is reduced.
+    #[test]
+    fn s3_20_results_over_200_tokens_are_reduced() {
+        let list = |tokens: usize| {
+            let item = r#"{"id":1,"title":"a"}"#;
+            let start = format!("[{item},{item},{item},{item},{item},\"");
+            format!("{start}{}\"]", "x".repeat(4 * tokens - start.len() - 2))
+        };
+        assert_eq!((chars4().text(&list(200)), chars4().text(&list(201))), (200, 201));
+        assert_eq!(reduced(&list(200)), None);
+        assert!(reduced(&list(201)).unwrap().contains("items_preview"));
     }
 
     /// Numbers keep their text; items without a known field keep their first three.
@@ -186,8 +353,8 @@ mod tests {
     #[test]
     fn c3_10_a_larger_preview_is_not_used() {
         let message = Message::tool_result("1", "[1,2,3,4,5]");
-        let counter = crate::tokens::Counter::default();
-        let shorten = |text: &str, _: Option<&crate::message::Truncated>| {
+        let counter = Counter::default();
+        let shorten = |text: &str, _: Option<&Truncated>| {
             preview(text).map(|short| Shortened::instead(short, text, None))
         };
         assert!(reduce::results(&message, &counter, shorten).is_none());

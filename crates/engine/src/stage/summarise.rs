@@ -4,7 +4,7 @@
 use super::{Spec, build};
 use crate::draft::{Draft, Stage};
 use crate::setting::{Allowed, Key};
-use crate::summary::{Summarise, schema};
+use crate::summary::{Mode, Summarise, schema};
 
 pub(super) const SPEC: Spec = Spec {
     name: "summarise",
@@ -25,13 +25,23 @@ pub(super) const SPEC: Spec = Spec {
         Key::new("ledger", Allowed::Size, "the most tokens of the ledger of values"),
         Key::new(
             "over",
-            Allowed::Size,
+            Allowed::Threshold,
             "only if the context has more tokens than this after the preceding stages",
         ),
         Key::new(
             "min_messages",
             Allowed::Whole(0, 100_000),
             "only if the history has at least this many messages",
+        ),
+        Key::new(
+            "update_messages",
+            Allowed::Whole(0, 100_000),
+            "update a model's summary only if at least this many messages are new",
+        ),
+        Key::new(
+            "update_ratio",
+            Allowed::Size,
+            "update it only if the new messages have more tokens than this share of the summary",
         ),
         Key::new("schema", Allowed::OneOf(schema::NAMES), "what a model's summary must contain"),
         Key::new(
@@ -50,9 +60,16 @@ impl Stage for Summarise {
         SPEC.name
     }
 
+    fn summarises(&self) -> bool {
+        self.on
+    }
+
     fn fold(&self, draft: &mut Draft<'_>) {
-        let is_long =
-            draft.history.len() >= self.min_messages && draft.total() > draft.marks.mark(self.over);
+        let is_long = draft.history.len() >= self.min_messages && draft.is_over(self.over);
+        if self.on && draft.had_summary && self.mode != Mode::Digest {
+            // The messages that a model summarized would only come back to be summarized again.
+            draft.drop_hidden("an earlier fold dropped it");
+        }
         if self.on && (is_long || draft.had_summary) {
             draft.summary = Some(self.clone());
         }

@@ -6,7 +6,7 @@ use super::{Spec, build};
 use crate::draft::{Draft, Stage, Treatment};
 use crate::message::{Message, Truncated};
 use crate::reduce;
-use crate::setting::{Allowed, Key, Size};
+use crate::setting::{Allowed, Key, Size, Threshold};
 use crate::truncate::{Cut, Shortened, nth_char, truncate};
 
 pub(super) const SPEC: Spec = Spec {
@@ -27,7 +27,7 @@ pub(super) const SPEC: Spec = Spec {
             "only earlier turns, or the running turn too",
         ),
         Key::new("keep", Allowed::Size, "the newest tokens that stay as they are"),
-        Key::new("over", Allowed::Size, "only if the context has more tokens than this"),
+        Key::new("over", Allowed::Threshold, "only if the context has more tokens than this"),
     ],
     build: build::<Trim>,
 };
@@ -49,7 +49,7 @@ pub struct Trim {
     /// The newest tokens that stay as they are.
     pub keep: Size,
     /// Only if the context has more tokens than this.
-    pub over: Size,
+    pub over: Threshold,
 }
 
 /// What is kept of a long result.
@@ -83,7 +83,7 @@ impl Default for Trim {
             tail_chars: 1_000,
             scope: Scope::History,
             keep: Size::Tokens(0),
-            over: Size::Tokens(0),
+            over: Threshold::default(),
         }
     }
 }
@@ -104,7 +104,7 @@ impl Stage for Trim {
     }
 
     fn fold(&self, draft: &mut Draft<'_>) {
-        if draft.total() <= draft.marks.mark(self.over) {
+        if !draft.is_over(self.over) {
             return;
         }
         let counter = *draft.history.counter();

@@ -1,23 +1,43 @@
-//! `window`: keeps only the newest messages, turns or tokens. Atoms stay whole, and the newest user
-//! message stays even if it lies outside the window.
+//! `window`: keeps only the newest messages, turns, steps or tokens. Atoms stay whole, and the
+//! newest user message stays even if it lies outside the window.
 
 use serde::Deserialize;
 
 use super::{Spec, build};
 use crate::draft::{Draft, Stage};
 use crate::history::AtomKind;
-use crate::setting::{Allowed, FoldRule, Key, Size};
+use crate::setting::{Allowed, FoldRule, Key, Size, Threshold};
 
 pub(super) const SPEC: Spec = Spec {
     name: "window",
-    about: "keep only the newest messages, turns or tokens",
+    about: "keep only the newest messages, turns, steps or tokens",
     keys: &[
         Key::new(
             "messages",
             Allowed::Whole(10, 100),
             "number of messages to keep; a step that starts among them stays whole",
         ),
+        Key::new(
+            "strict",
+            Allowed::Flag,
+            "drop a step that starts among the messages to keep if it makes them too many",
+        ),
+        Key::new(
+            "summary_over",
+            Allowed::Whole(0, 100_000),
+            "if the policy summarizes: drop nothing up to this number of messages; 0 to ignore it",
+        ),
+        Key::new(
+            "summary_keep",
+            Allowed::Whole(1, 100_000),
+            "number of messages to keep next to a summary, instead of `messages`",
+        ),
         Key::new("turns", Allowed::Whole(1, 1_000), "number of turns to keep"),
+        Key::new(
+            "steps",
+            Allowed::Whole(1, 1_000),
+            "number of steps to keep; a step is one model call with its results",
+        ),
         Key::new("tokens", Allowed::Size, "number of tokens to keep"),
         Key::new(
             "only",
@@ -29,7 +49,7 @@ pub(super) const SPEC: Spec = Spec {
             Allowed::Flag,
             "truncate the oldest step that fits only in part, instead of dropping it",
         ),
-        Key::new("over", Allowed::Size, "only if the context has more tokens than this"),
+        Key::new("over", Allowed::Threshold, "only if the context has more tokens than this"),
     ],
     build: build::<Window>,
 };
@@ -40,8 +60,16 @@ pub(super) const SPEC: Spec = Spec {
 pub struct Window {
     /// The number of messages to keep.
     pub messages: Option<usize>,
+    /// Whether a step that makes them too many is dropped.
+    pub strict: bool,
+    /// If the policy summarizes: drop nothing up to this number of messages; 0 to ignore it.
+    pub summary_over: usize,
+    /// The number of messages to keep next to a summary, instead of `messages`.
+    pub summary_keep: Option<usize>,
     /// The number of turns to keep.
     pub turns: Option<usize>,
+    /// The number of steps to keep.
+    pub steps: Option<usize>,
     /// The number of tokens to keep.
     pub tokens: Option<Size>,
     /// Whose messages are kept.
@@ -49,18 +77,22 @@ pub struct Window {
     /// Truncate the oldest step that fits only in part, instead of dropping it.
     pub clip: bool,
     /// Only if the context has more tokens than this.
-    pub over: Size,
+    pub over: Threshold,
 }
 
 impl Default for Window {
     fn default() -> Self {
         Self {
             messages: None,
+            strict: false,
+            summary_over: 0,
+            summary_keep: None,
             turns: None,
+            steps: None,
             tokens: None,
             only: Only::All,
             clip: false,
-            over: Size::Tokens(0),
+            over: Threshold::default(),
         }
     }
 }
@@ -85,7 +117,7 @@ impl Stage for Window {
     }
 
     fn fold(&self, draft: &mut Draft<'_>) {
-        if draft.total() <= draft.marks.mark(self.over) {
+        if !draft.is_over(self.over) {
             return;
         }
         if self.only == Only::User {
@@ -100,8 +132,11 @@ impl Stage for Window {
         if let Some(turns) = self.turns {
             keep_turns(draft, turns, &format!("older than the last {turns} turns"));
         }
+        if let Some(steps) = self.steps {
+            keep_steps(draft, steps, &format!("older than the last {steps} steps"));
+        }
         if let Some(messages) = self.messages {
-            keep_messages(draft, messages);
+            self.keep_messages(draft, messages);
         }
         if let Some(tokens) = self.tokens {
             let tokens = draft.marks.tokens(tokens);
@@ -120,7 +155,7 @@ impl Stage for Window {
 }
 
 /// Drops everything before the last `turns` turns.
-pub(super) fn keep_turns(draft: &mut Draft<'_>, turns: usize, reason: &str) {
+pub(crate) fn keep_turns(draft: &mut Draft<'_>, turns: usize, reason: &str) {
     let kept = draft.kept_turns();
     let Some(&oldest) = kept.get(kept.len().saturating_sub(turns)) else { return };
     let first = draft.history.turn_atoms(oldest).start;
@@ -129,15 +164,86 @@ pub(super) fn keep_turns(draft: &mut Draft<'_>, turns: usize, reason: &str) {
     }
 }
 
-fn keep_messages(draft: &mut Draft<'_>, messages: usize) {
-    let mut count = 0;
-    for at in draft.newest_first() {
-        if count >= messages {
-            draft.drop(at, format!("older than the last {messages} messages"));
-        } else {
-            count += draft.history.atom(at).map_or(0, |atom| atom.messages.len());
+/// Drops everything before the last `steps` steps.
+fn keep_steps(draft: &mut Draft<'_>, steps: usize, reason: &str) {
+    let kept = draft.kept_steps();
+    let Some(&first) = kept.get(kept.len().saturating_sub(steps)) else { return };
+    for at in draft.newest_first().filter(|&at| at < first) {
+        draft.drop(at, reason);
+    }
+}
+
+/// Drops the older half of the kept steps. Returns whether it dropped anything.
+pub(super) fn drop_older_steps(draft: &mut Draft<'_>) -> bool {
+    let before = draft.total();
+    let steps = draft.kept_steps().len();
+    let keep = (steps / 2).max(1);
+    keep_steps(draft, keep, &format!("the last {steps} steps are too long: {keep} of them stay"));
+    draft.total() < before
+}
+
+impl Window {
+    fn keep_messages(&self, draft: &mut Draft<'_>, messages: usize) {
+        let mut messages = messages;
+        let mut strict = self.strict;
+        if self.summary_over > 0 && draft.summarises() {
+            draft.drop_hidden("an earlier fold dropped it");
+            let shown: usize = draft.newest_first().map(|at| length(draft, at)).sum();
+            if shown <= self.summary_over {
+                return;
+            }
+            messages = self.summary_keep.unwrap_or(messages);
+            // All of these stay, with the request that the oldest one answers.
+            strict = false;
+        }
+        let reason = format!("older than the last {messages} messages");
+        let first = if strict { strict_start(draft, messages) } else { start(draft, messages) };
+        for at in draft.newest_first().filter(|&at| first.is_some_and(|first| at < first)) {
+            draft.drop(at, reason.as_str());
         }
     }
+}
+
+/// Returns the number of messages of an atom.
+fn length(draft: &Draft<'_>, at: usize) -> usize {
+    draft.history.atom(at).map_or(0, |atom| atom.messages.len())
+}
+
+/// Returns the oldest atom that starts among the last `messages` messages.
+fn start(draft: &Draft<'_>, messages: usize) -> Option<usize> {
+    let mut count = 0;
+    let starts_inside = |&at: &usize| {
+        let is_inside = count < messages;
+        count += length(draft, at);
+        is_inside
+    };
+    draft.newest_first().take_while(starts_inside).last()
+}
+
+/// Returns the oldest atom to keep, so that at most `messages` messages are sent. Messages that stay
+/// anyway count: pins, the newest request, and the request that opens the oldest turn. A step of
+/// more than half of the messages stays, because without it too little would be left.
+fn strict_start(draft: &Draft<'_>, messages: usize) -> Option<usize> {
+    let stays = |at: usize| draft.is_protected(at) || draft.item(at).is_some_and(|i| i.pinned);
+    let atoms: Vec<usize> = draft.newest_first().collect();
+    let mut forced: usize =
+        atoms.iter().filter(|&&at| stays(at)).map(|&at| length(draft, at)).sum();
+    let mut first = atoms.first().copied();
+    let mut kept = 0;
+    let mut count = 0;
+    for &at in &atoms {
+        count += length(draft, at);
+        forced -= if stays(at) { length(draft, at) } else { 0 };
+        let needs_opener = draft.kind(at) != AtomKind::User
+            && draft.opener_of(at).is_some_and(|opener| !stays(opener));
+        if count + forced + usize::from(needs_opener) <= messages {
+            first = Some(at);
+            kept = count;
+        } else if count + forced > messages {
+            return if 2 * kept < messages { Some(at) } else { first };
+        }
+    }
+    first
 }
 
 /// Keeps the newest atoms that fit. The first one that does not fit ends the window, so that there

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::schema;
-use crate::setting::Size;
+use crate::setting::{Size, Threshold};
 
 /// How dropped messages are summarized.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -20,9 +20,13 @@ pub struct Summarise {
     /// The most tokens that the ledger may take.
     pub ledger: Size,
     /// Summarize only if the context had more tokens than this.
-    pub over: Size,
+    pub over: Threshold,
     /// Summarize only if the history has at least this many messages.
     pub min_messages: usize,
+    /// A summary is updated only if at least this many messages are new.
+    pub update_messages: usize,
+    /// A summary is updated only if the new messages have more tokens than this share of it.
+    pub update_ratio: Size,
     /// The name of the schema: what a model's summary must contain.
     pub schema: String,
     /// A prompt that replaces the one of the schema; empty for none.
@@ -67,8 +71,10 @@ impl Default for Summarise {
             placement: Placement::Prefix,
             max: Size::Tokens(2_000),
             ledger: Size::Tokens(0),
-            over: Size::Tokens(0),
+            over: Threshold::default(),
             min_messages: 0,
+            update_messages: 0,
+            update_ratio: Size::percent(0),
             schema: schema::GENERAL.into(),
             prompt: String::new(),
             heading: "Earlier in this conversation".into(),

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use serde_json::json;
-use waterline::message::{Message, Role, ToolCall};
+use waterline::message::Role;
 use waterline_log::{
-    CHECKPOINTS, Document, Filter, Incoming, LogError, Relation, Session, Step, Usage, Whom,
-    turns_to_restore,
+    CHECKPOINTS, Document, Filter, LogError, Relation, Session, Step, Usage, Whom,
 };
 
-use crate::backend::{Backend, counter, parse, session, text_message, texts};
+use crate::backend::{Backend, session, text_message, texts};
 use crate::cases;
 
 cases![
@@ -21,7 +20,6 @@ cases![
     s0_63_a_session_is_found_by_an_id_prefix,
     s3_32_preferences_are_per_user,
     sessions_are_listed_by_last_use,
-    e06_s2_27_s2_28_the_newest_turns_are_returned_as_text,
     s0_59_to_s0_61_a_checkpoint_after_every_step,
     s0_64_s4_41_a_checkpoint_restores_messages_and_state,
     old_checkpoints_are_deleted_and_messages_are_not,
@@ -268,34 +266,4 @@ fn old_checkpoints_are_deleted_and_messages_are_not(backend: &dyn Backend) {
         assert_eq!(checkpoint.checkpoint.state, state(step), "{step}");
     }
     assert_eq!(texts(&log, "s").len() as u64, CHECKPOINTS + 11);
-}
-
-/// E.6: max_turns 20→3, 18→3, 24→4, 30→5, 6→3 (C2.10: rounded down).
-fn e06_s2_27_s2_28_the_newest_turns_are_returned_as_text(backend: &dyn Backend) {
-    assert_eq!([20, 18, 24, 30, 6, 0].map(turns_to_restore), [3, 3, 4, 5, 3, 3]);
-    let log = backend.open();
-    let created = log.create(Session::new("s")).unwrap();
-    let mut incoming = Vec::new();
-    for turn in 0..6 {
-        incoming.push(text_message(Role::User, &format!("question {turn}")));
-        incoming.push(text_message(Role::Assistant, &format!("looking {turn}")));
-        incoming.push(Incoming::of(
-            &Message::assistant_with_calls("", [ToolCall::new("c", "read", "{}")]),
-            &counter(),
-        ));
-        incoming.push(Incoming::of(&Message::tool_result("c", "a file"), &counter()));
-        incoming.push(text_message(Role::Assistant, &format!("answer {turn}")));
-    }
-    log.append("s", created.tip, incoming).unwrap();
-    let shown: Vec<String> = log
-        .recent_turns("s", turns_to_restore(20), parse)
-        .unwrap()
-        .iter()
-        .map(Message::text)
-        .collect();
-    assert_eq!(
-        shown,
-        ["question 3", "answer 3", "question 4", "answer 4", "question 5", "answer 5"]
-    );
-    assert_eq!(log.recent_turns("s", 99, parse).unwrap().len(), 12);
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use waterline::message::Message;
 use waterline::plan::{Treatment, Wanted};
 use waterline::stage::Mode;
-use waterline::summary::{Summary, digest, schema::Form};
+use waterline::summary::{Language, Schema, Summary, digest, schema::Form};
 use waterline_log::Summary as Stored;
 
 use crate::between_calls::Pending;
@@ -22,6 +22,9 @@ use crate::live::LiveSession;
 use crate::memory::Section;
 use gate::Made;
 use work::Work;
+
+/// The most tokens of a summary for the memory.
+const DAILY_TOKENS: usize = 2_000;
 
 /// The most tokens of a digest for the memory.
 const DIGEST_TOKENS: usize = 4_000;
@@ -135,6 +138,14 @@ impl LiveSession {
         Ok(())
     }
 
+    /// Lets the summary that is being made serve the generation that a fold is about to start, if it
+    /// is about the same messages. Returns whether there is one.
+    pub(crate) fn continue_summary(&mut self, wanted: &Wanted) -> bool {
+        let next = self.generation.number + 1;
+        let same = self.pending.as_mut().filter(|pending| pending.sources == wanted.sources);
+        same.map(|pending| pending.generation = next).is_some()
+    }
+
     /// Returns the background summary, if it is ready and its generation is still current.
     pub(crate) async fn ready_summary(&mut self) -> Result<Option<Summary>, SessionError> {
         // New messages are stored before waiting.
@@ -207,6 +218,52 @@ impl LiveSession {
         if let Ok(Err(error)) = kept {
             tracing::warn!(target: "waterline::memory", %error, "could not write a memory");
         }
+    }
+
+    /// Writes a model's summary of these messages to the memory, before a context that was too long
+    /// is folded. If there is no model or it fails, a digest is written.
+    pub(crate) async fn remember(&self, sources: &[usize]) {
+        let Some(memory) = self.config.memory.clone() else { return };
+        let made = match self.daily_work(sources) {
+            Some(work) => work.run().await.ok(),
+            None => None,
+        };
+        let Some(Made { daily, lasting, .. }) = made.filter(|made| !made.daily.is_empty()) else {
+            self.flush(Section::Overflow, sources).await;
+            return;
+        };
+        let kept = tokio::task::spawn_blocking(move || {
+            memory.keep(Section::Overflow, &daily)?;
+            memory.keep(Section::Notes, &lasting)
+        });
+        if let Ok(Err(error)) = kept.await {
+            tracing::warn!(target: "waterline::memory", %error, "could not write a memory");
+        }
+    }
+
+    /// Prepares a summary for the memory. The messages go as text in parts, because the context
+    /// itself is too long.
+    fn daily_work(&self, sources: &[usize]) -> Option<Work> {
+        let target = self.config.summariser.as_ref().unwrap_or(self.config.target(self.at));
+        let schema = Schema::localized("daily", Language::of_history(&self.history))?;
+        let window = target.window.unwrap_or_else(|| target.about.input_window());
+        // The model has just refused a prompt, so its window may be smaller than it is said to be.
+        let room = self.budget.calibration.uncorrect(window.min(self.prompt_tokens()) / 2);
+        target.model.can_summarise().then(|| Work {
+            name: target.name.clone(),
+            model: Arc::clone(&target.model),
+            has_fixed_temperature: target.about.fixed_temperature,
+            retry: self.config.retry.clone(),
+            counter: *self.history.counter(),
+            cache_key: self.session.id.clone(),
+            request: schema.request.clone(),
+            schema,
+            max_tokens: DAILY_TOKENS,
+            replaces: sources.iter().map(|&source| self.history.message_tokens(source)).sum(),
+            prefix: None,
+            parts: material::parts(&self.history, sources, room),
+            earlier: None,
+        })
     }
 
     /// Prepares a summary: the work and the messages it will cover; `None` if no model can make it.

@@ -2,9 +2,12 @@
 
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
+use waterline::message::{Message, Role};
+use waterline::plan::{Slot, Treatment};
 use waterline::policy::Policy;
 use waterline_agent::State;
 use waterline_log::{Filter, Relation, Session};
+use waterline_session::LiveSession;
 
 use super::{Next, Spec};
 use crate::chat::Chat;
@@ -23,7 +26,7 @@ async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
     let session = chat.session().clone();
     let live = chat.runner.agent.live();
     chat.screen.print_line(&text!("current-id", id = &session.id));
-    chat.screen.print_line(&messages(live.history().len(), live.policy()));
+    chat.screen.print_line(&messages(&Count::of(live), live.policy()));
     let workspace = chat.runner.agent.workspace().path().display().to_string();
     chat.screen.print_line(&text!("current-workspace", path = workspace));
     let root = session.id.clone();
@@ -32,14 +35,41 @@ async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
     Ok(Next::Prompt)
 }
 
+/// The messages of a session, without the system prompt.
+struct Count {
+    stored: usize,
+    sent: usize,
+    /// Whether messages were dropped from the context.
+    is_trimmed: bool,
+}
+
+impl Count {
+    fn of(live: &LiveSession) -> Self {
+        let generation = live.generation();
+        let context = generation.context(live.history());
+        let (systems, sent): (Vec<&Message>, Vec<&Message>) =
+            context.partition(|message| message.role == Role::System);
+        let is_dropped =
+            |slot: &Slot| matches!(slot.treatment, Treatment::Omitted | Treatment::Summary);
+        Self {
+            stored: live.history().len() - systems.len(),
+            sent: sent.len(),
+            is_trimmed: generation.slots().iter().any(is_dropped),
+        }
+    }
+}
+
 /// S0.73, S0.74: formats the number of messages, and how many the policy keeps.
-fn messages(count: usize, policy: &Policy) -> String {
+fn messages(count: &Count, policy: &Policy) -> String {
+    let Count { stored: count, sent, is_trimmed } = *count;
     let limit = policy
         .setting("window.messages")
         .and_then(|limit| usize::try_from(limit.as_integer()?).ok());
     match limit {
         None => text!("current-messages", count = count),
-        Some(limit) if count > limit => text!("current-trimming", count = count, limit = limit),
+        Some(limit) if is_trimmed => {
+            text!("current-trimming", count = count, limit = limit, sent = sent)
+        }
         Some(limit) if count * 10 >= limit * 8 => {
             text!("current-near-limit", count = count, limit = limit)
         }

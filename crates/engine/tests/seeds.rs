@@ -1,0 +1,386 @@
+//! The presets that are named after the seed documents, in the cases that the seeds describe: a
+//! conversation, a single request with many tool calls, and what happens after a fold. Contexts are
+//! in the notation of the test vectors: S system, H human, A answer, A[x] calls, T(x) results.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a test fails loudly"
+)]
+
+use waterline::message::{Body, Image, Message, Part, Role, ToolCall};
+use waterline::{Action, Context, Counter, Method, Policy, Treatment};
+use waterline_testkit::{messages, show};
+
+const SUMMARY: &str = "Current: the wheel turns. Pending: the roof.";
+
+fn policy(preset: &str, settings: &[(&str, &str)]) -> Policy {
+    let settings: Vec<(String, String)> =
+        settings.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
+    Policy::preset_with(preset, &settings).unwrap()
+}
+
+fn context(policy: Policy, window: usize) -> Context {
+    Context::builder()
+        .policy(policy)
+        .window(window)
+        .counter(Counter::new(Method::Chars4, 1_000))
+        .build()
+        .unwrap()
+}
+
+/// A fold that happened: the tokens before and after it, and the context.
+#[derive(Debug)]
+struct Folded {
+    before: usize,
+    after: usize,
+    shown: String,
+}
+
+/// Plans the next call, supplies the summary that it wants, and commits it.
+fn call(context: &mut Context, added: Vec<Message>) -> Option<Folded> {
+    context.extend(added);
+    let mut next = context.plan();
+    if next.wanted().is_some() {
+        next = next.with_summary(SUMMARY);
+    }
+    let folded = match next.action().clone() {
+        Action::Fold { from, .. } => Some((from, next.tokens().after)),
+        _ => None,
+    };
+    let shown = show(next.commit());
+    folded.map(|(before, after)| Folded { before, after, shown })
+}
+
+/// Returns a step: a call and a result of `tokens` tokens.
+fn step(at: usize, tokens: usize) -> Vec<Message> {
+    let id = format!("c{at}");
+    let arguments = format!(r#"{{"path":"src/part_{at}.rs"}}"#);
+    let call = Message::assistant_with_calls("", [ToolCall::new(&id, "read", arguments)]);
+    vec![call, Message::tool_result(&id, "word ".repeat(tokens * 4 / 5))]
+}
+
+/// Returns one request with `steps` steps.
+fn alone(steps: usize, tokens: usize) -> Vec<Message> {
+    let request = vec![Message::user("Build the mill.")];
+    request.into_iter().chain((0..steps).flat_map(|at| step(at, tokens))).collect()
+}
+
+fn turn(at: usize, tokens: usize) -> Vec<Message> {
+    vec![
+        Message::user(format!("question {at} {}", "word ".repeat(tokens * 2 / 5))),
+        Message::assistant(format!("answer {at} {}", "word ".repeat(tokens * 2 / 5))),
+    ]
+}
+
+/// Adds messages to a context one call at a time and returns the folds.
+fn calls(context: &mut Context, added: impl IntoIterator<Item = Vec<Message>>) -> Vec<Folded> {
+    added.into_iter().filter_map(|added| call(context, added)).collect()
+}
+
+fn steps(from: usize, to: usize) -> String {
+    (from..to).map(|at| format!("A[c{at}] T(c{at})")).collect::<Vec<_>>().join(" ")
+}
+
+/// S1.16, S1.23, S1.24, C1.1: an agent that works alone on one request is compacted above the
+/// threshold. The task, the mock question, the summary and the last steps stay, nothing else.
+#[test]
+fn s1_16_s1_24_c1_1_one_request_with_many_steps_is_compacted() {
+    for (preset, window, tokens, keep) in
+        [("init", 200_000, 1_800, 3), ("execute", 1_000_000, 9_800, 5)]
+    {
+        let mut context = context(policy(preset, &[]), window);
+        let folded = call(&mut context, alone(88, tokens)).unwrap();
+        assert_eq!(folded.shown, format!("H H A {}", steps(88 - keep, 88)), "{preset}");
+        let sent: Vec<Message> = context.messages().cloned().collect();
+        assert_eq!(sent[0].text(), "Build the mill.");
+        assert!(sent[1].text().contains("<compact_summary>"), "{preset}: the mock question");
+        assert!(sent[2].text().contains(SUMMARY), "{preset}: {}", sent[2].text());
+    }
+}
+
+/// S1.6, C1.1: after a compaction nothing is compacted before the threshold is passed again, in a
+/// single request and in a conversation.
+#[test]
+fn s1_6_s1_26_nothing_is_compacted_below_the_threshold() {
+    for (preset, high, keep) in [("init", 150_000, 3), ("execute", 700_000, 5)] {
+        let mut work = context(policy(preset, &[]), 1_000_000);
+        let size = high / 12;
+        let added = (0..60).map(|at| if at == 0 { alone(1, size) } else { step(at, size) });
+        let folds = calls(&mut work, added);
+        assert!((4..=8).contains(&folds.len()), "{preset}: {}", folds.len());
+        for folded in &folds {
+            assert!(folded.before > high && folded.after < high / 2, "{preset}: {folded:?}");
+            // S1.26: the same number of steps each time.
+            assert_eq!(folded.shown.matches("A[").count(), keep, "{preset}: {}", folded.shown);
+        }
+        let mut talk = context(policy(preset, &[]), 1_000_000);
+        let folds = calls(&mut talk, (0..120).map(|at| turn(at, high / 50)));
+        assert!((2..=3).contains(&folds.len()), "{preset}: {}", folds.len());
+        for folded in &folds {
+            assert!(folded.before > high && folded.after < high / 2, "{preset}: {folded:?}");
+            assert!(folded.shown.starts_with("H H A H A"), "{preset}: {}", folded.shown);
+        }
+    }
+}
+
+/// S1.10 to S1.15, C1.9: above the threshold earlier turns first keep request and answer. If that is
+/// enough, there is no summary.
+#[test]
+fn c1_9_requests_and_answers_are_tried_before_a_summary() {
+    let mut context = context(policy("init", &[]), 200_000);
+    let turn = |at: usize| {
+        let mut turn = vec![Message::user(format!("question {at}"))];
+        turn.extend(step(2 * at, 6_000));
+        turn.extend(step(2 * at + 1, 6_000));
+        turn.push(Message::assistant(format!("answer {at}")));
+        turn
+    };
+    let folds = calls(&mut context, (0..14).map(turn));
+    assert_eq!(folds.len(), 1);
+    let earlier = ["H A"; 11].join(" ");
+    let last = "A[c23] T(c23) A H A[c24] T(c24) A[c25] T(c25) A";
+    assert_eq!(folds[0].shown, format!("{earlier} H {last}"));
+    assert!(folds[0].before > 150_000 && folds[0].after < 40_000, "{:?}", folds[0]);
+}
+
+/// S1.27, S1.30, S1.44, C1.13: if the last steps alone are too large, their long results are
+/// truncated; then fewer steps stay. Only tool results are truncated.
+#[test]
+fn s1_27_s1_30_c1_13_large_recent_steps_are_truncated_and_then_fewer() {
+    let mut context = context(policy("init", &[]), 400_000);
+    let mut large = alone(10, 60_000);
+    large[0] = Message::user(format!("Build the mill. {}", "word ".repeat(4_000)));
+    let folded = call(&mut context, large).unwrap();
+    assert_eq!(folded.shown, format!("H H A {}", steps(7, 10)));
+    let sent: Vec<Message> = context.messages().cloned().collect();
+    let lengths: Vec<usize> =
+        sent.iter().flat_map(Message::results).map(|result| result.text().len()).collect();
+    assert!(lengths[0] < 2_100 && lengths[1] < 2_100, "head and tail: {lengths:?}");
+    assert_eq!(lengths[2], 240_000, "the newest step stays whole");
+    assert_eq!(sent[0].text().len(), 20_016, "a long user text stays whole");
+
+    // Assistant texts cannot be truncated, so the older steps go.
+    let chatty = (0..4).flat_map(|at| {
+        let mut chatty = step(at, 100);
+        chatty[0].parts.insert(0, Part::text("word ".repeat(48_000)));
+        chatty
+    });
+    let mut context = self::context(policy("init", &[]), 400_000);
+    let added = [Message::user("Build the mill.")].into_iter().chain(chatty).collect();
+    let folded = call(&mut context, added).unwrap();
+    assert_eq!(folded.shown, format!("H H A {}", steps(3, 4)));
+    let slot = context.slots().iter().find(|slot| slot.treatment == Treatment::Summary).unwrap();
+    assert_eq!(slot.sources.len(), 6, "three steps became the summary: {}", slot.reason);
+}
+
+/// S0.46, S0.67: with every call, the window has at most 40 messages; long results of earlier turns
+/// are truncated, in a short conversation too.
+#[test]
+fn s0_46_never_more_than_forty_messages() {
+    let mut context = context(policy("window", &[]), 1_000_000);
+    call(&mut context, messages("S"));
+    for at in 1..=60 {
+        let role = if at % 2 == 1 { Role::User } else { Role::Assistant };
+        call(&mut context, vec![Message::new(role, vec![Part::text(format!("message {at}"))])]);
+        let sent: Vec<String> = context.messages().skip(1).map(Message::text).collect();
+        let expected = if at <= 40 { at } else { 40 - at % 2 };
+        assert_eq!(sent.len(), expected, "after {at} messages");
+        assert_eq!(sent.last(), Some(&format!("message {at}")));
+    }
+    let mut short = self::context(policy("window", &[]), 1_000_000);
+    let mut read = messages("H A[a]");
+    read.push(Message::tool_result("a", "x".repeat(3_000)));
+    assert!(call(&mut short, read).is_none(), "the running turn stays whole");
+    call(&mut short, messages("A H")).unwrap();
+    let result = short.messages().find_map(|m| m.results().next().map(|r| r.text())).unwrap();
+    assert!(result.ends_with("... (truncated, 3000 chars total)"), "{result}");
+}
+
+/// S0.46: a single request with many tool calls has at most 40 messages too, the request included.
+#[test]
+fn s0_46_one_request_with_many_steps() {
+    let mut context = context(policy("window", &[]), 1_000_000);
+    let folds =
+        calls(&mut context, (0..88).map(|at| if at == 0 { alone(1, 50) } else { step(at, 50) }));
+    assert!(folds.iter().all(|folded| folded.shown == format!("H {}", last_steps(&folded.shown))));
+    assert_eq!(show(context.messages()), format!("H {}", steps(69, 88)));
+    assert_eq!(context.messages().count(), 39);
+}
+
+/// Returns a context without its request.
+fn last_steps(shown: &str) -> &str {
+    shown.strip_prefix("H ").unwrap_or(shown)
+}
+
+/// Below its number of messages, the preset `window` sends everything as it came.
+#[test]
+fn s0_42_nothing_is_folded_within_the_window() {
+    let mut context = context(policy("window", &[]), 1_000_000);
+    assert!(calls(&mut context, (0..20).map(|at| turn(at, 50))).is_empty());
+    assert_eq!(calls(&mut context, [turn(20, 50)]).len(), 1);
+    assert!(calls(&mut context, [Vec::new()]).is_empty());
+}
+
+/// S0.68: an image is sent until the model has answered, and is gone with the next request.
+#[test]
+fn s0_68_the_window_drops_images_that_were_seen() {
+    let mut context = context(policy("window", &[]), 1_000_000);
+    let image = Part::from(Body::Image(Image::Url("https://example.org/a.png".into())));
+    call(&mut context, vec![Message::new(Role::User, vec![Part::text("What is this?"), image])]);
+    let images = |context: &Context| context.messages().filter(|m| m.has_image()).count();
+    assert_eq!(images(&context), 1);
+    call(&mut context, messages("A H"));
+    call(&mut context, messages("A H"));
+    assert_eq!(images(&context), 0);
+    assert_eq!(show(context.messages()), "H A H A H");
+}
+
+/// S0.75: with the summary on, nothing is dropped up to 100 messages; then a summary and the latest
+/// 50 stay.
+#[test]
+fn s0_75_summary_and_the_latest_fifty() {
+    let on = policy("window", &[("summarise.on", "true")]);
+    let mut context = context(on, 1_000_000);
+    let talk = |at: usize| {
+        let role = if at.is_multiple_of(2) { Role::User } else { Role::Assistant };
+        vec![Message::new(role, vec![Part::text(format!("message {at} {}", "word ".repeat(60)))])]
+    };
+    assert!(calls(&mut context, (0..100).map(talk)).is_empty());
+    assert_eq!(context.messages().count(), 100);
+    let folds = calls(&mut context, (100..102).map(talk));
+    assert_eq!(folds.len(), 1);
+    let covered = |context: &Context| {
+        let summary = context.slots().iter().find(|slot| slot.treatment == Treatment::Summary);
+        summary.map(|slot| slot.sources.len())
+    };
+    assert_eq!(
+        covered(&context),
+        Some(50),
+        "of 101 messages; the latest 50 and their request stay"
+    );
+    let folds = calls(&mut context, (102..153).map(talk));
+    assert_eq!(folds.len(), 1, "the next one above 100 shown messages");
+    assert!(covered(&context).unwrap() >= 100);
+}
+
+/// C2.4, S2.19: in the preset `chat`, one huge turn is brought inside the limit: long texts are
+/// truncated, then the older half of its steps goes. The request and the newest step stay whole.
+#[test]
+fn c2_4_one_huge_turn_is_brought_inside_the_limit() {
+    let mut few = context(policy("chat", &[]), 200_000);
+    let folded = call(&mut few, alone(15, 10_000)).unwrap();
+    assert_eq!(folded.shown, format!("H {}", steps(0, 15)));
+    assert!(folded.before > 150_000 && folded.after <= 50_000, "{folded:?}");
+
+    let mut context = self::context(policy("chat", &[]), 200_000);
+    let added = (0..120).map(|at| if at == 0 { alone(1, 2_000) } else { step(at, 2_000) });
+    let folds = calls(&mut context, added);
+    assert!((4..=12).contains(&folds.len()), "{}", folds.len());
+    for folded in &folds {
+        assert!(folded.before > 50_000 && folded.after <= 50_000, "{folded:?}");
+        assert!(folded.shown.starts_with("H A[c"), "{}", folded.shown);
+    }
+    assert!(context.messages().next().unwrap().text().ends_with("Build the mill."));
+}
+
+/// S2.8 to S2.12: between two halvings the preset `chat` folds only to truncate long results of
+/// earlier turns.
+#[test]
+fn s2_8_s2_11_chat_folds_above_twenty_turns_and_for_long_results() {
+    let mut context = context(policy("chat", &[]), 200_000);
+    let folds = calls(&mut context, (0..43).map(|at| turn(at, 400)));
+    let shown: Vec<usize> = folds.iter().map(|f| f.shown.matches('H').count()).collect();
+    assert_eq!(shown, [11, 11, 11], "at 21, 31 and 41 turns");
+
+    let mut context = self::context(policy("chat", &[]), 200_000);
+    let read = [vec![Message::user("read")], step(0, 7_000), step(1, 4_000)].concat();
+    assert!(call(&mut context, read).is_none(), "S2.10: the running turn stays whole");
+    let folded = call(&mut context, messages("A H")).unwrap();
+    assert_eq!(folded.shown, "H A[c0] T(c0) A[c1] T(c1) A H");
+    let results: Vec<usize> =
+        context.messages().flat_map(Message::results).map(|r| r.text().len()).collect();
+    assert!(results[0] < 18_100 && results[1] == 16_000, "{results:?}");
+    assert!(calls(&mut context, [messages("A H"), messages("A H")]).is_empty());
+}
+
+/// S3.5 to S3.8: the preset `budget` folds above 50,000 tokens, to less than 30,000, in a single
+/// request and in a conversation, and not before it is above 50,000 again.
+#[test]
+fn s3_5_to_s3_8_budget_folds_between_its_marks() {
+    let mut work = context(policy("budget", &[]), 128_000);
+    let mut first = messages("S");
+    first.extend(alone(1, 1_500));
+    let added = (0..100).map(|at| if at == 0 { first.clone() } else { step(at, 1_500) });
+    let folds = calls(&mut work, added);
+    let mut talk = context(policy("budget", &[]), 128_000);
+    let spoken = calls(&mut talk, (0..80).map(|at| turn(at, 1_500)));
+    for folded in folds.iter().chain(&spoken) {
+        assert!(folded.before > 50_000 && folded.after < 30_000, "{folded:?}");
+    }
+    assert!((2..=6).contains(&folds.len()), "{}", folds.len());
+    assert!((2..=6).contains(&spoken.len()), "{}", spoken.len());
+    assert!(folds[0].shown.starts_with("S S H A[c"), "{}", folds[0].shown);
+}
+
+/// S3.33, S3.36: ten messages of any size are sent unchanged, eleven are not.
+#[test]
+fn s3_33_s3_36_ten_messages_are_unchanged() {
+    let mut context = context(policy("budget", &[]), 200_000);
+    assert!(calls(&mut context, (0..5).map(|at| turn(at, 12_000))).is_empty());
+    assert_eq!(context.messages().count(), 10);
+    let folded = call(&mut context, vec![Message::user("and now?")]).unwrap();
+    assert!(folded.before > 50_000 && folded.after < 50_000, "{folded:?}");
+}
+
+/// S3.39: the order of the work.
+#[test]
+fn s3_39_budget_summarizes_compresses_and_selects_in_this_order() {
+    let table: toml::Table = policy("budget", &[]).text().parse().unwrap();
+    let stages: Vec<&str> =
+        table["stages"].as_array().unwrap().iter().filter_map(toml::Value::as_str).collect();
+    assert_eq!(stages, ["repair", "summarise", "preview", "window", "emergency"]);
+}
+
+/// S3.10, C3.2, C3.11: a summary is updated for at least ten new messages with more than half of its
+/// tokens, or far above the mark.
+#[test]
+fn s3_10_c3_2_c3_11_an_update_needs_ten_new_messages() {
+    let wanted = |turns: usize, tokens: usize| {
+        let mut context = context(policy("budget", &[]), 1_000_000);
+        context.extend((0..turns).flat_map(|at| turn(at, tokens)));
+        let next = context.plan();
+        let wanted = next.wanted().cloned().unwrap();
+        next.commit();
+        (wanted, context)
+    };
+    let summary = |wanted: &waterline::Wanted, new: usize, words: usize| {
+        let mut summary = wanted.summary("word ".repeat(words));
+        summary.sources.truncate(wanted.sources.len() - new);
+        summary
+    };
+    let (near, context) = wanted(20, 2_600);
+    let updates = |new, words| near.updates(context.history(), &summary(&near, new, words));
+    assert!(!updates(0, 10), "nothing is new");
+    assert!(!updates(9, 10) && updates(10, 10));
+    assert!(!updates(10, 40_000), "ten messages, but less than half of the summary");
+    assert!(updates(10, 0), "a summary of 0 tokens does not divide by zero");
+    let (far, context) = wanted(30, 2_600);
+    assert!(far.updates(context.history(), &summary(&far, 1, 10)), "20% above the mark");
+}
+
+/// S4.34, S4.35: the preset `dual-track` keeps the last 20 messages above 30, in a single request
+/// too, and folds again above 30.
+#[test]
+fn s4_34_dual_track_folds_above_thirty_messages() {
+    let mut work = context(policy("dual-track", &[]), 100_000);
+    let added = (0..60).map(|at| if at == 0 { alone(1, 20) } else { step(at, 20) });
+    let folds = calls(&mut work, added);
+    assert_eq!(folds[0].shown, format!("H {}", steps(5, 15)), "the request and the last 20");
+    assert!(folds.iter().all(|folded| folded.shown.matches("T(").count() == 10));
+    assert_eq!(folds.len(), 10, "every five steps from the fifteenth on");
+    let mut talk = context(policy("dual-track", &[]), 100_000);
+    let folds = calls(&mut talk, (0..40).map(|at| turn(at, 20)));
+    assert!(folds.iter().all(|folded| folded.shown == ["H A"; 10].join(" ")));
+    assert_eq!(folds.len(), 5, "at 32, 42, 52, 62 and 72 messages");
+}
