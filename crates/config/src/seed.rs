@@ -39,7 +39,7 @@ const BUDGET: &[&str] = &["budget"];
 /// All of these settings.
 pub const SEEDS: [Seed; 15] = [
     seed("MAX_MESSAGE_HISTORY", &["window"], &["window.messages"], Format::Same),
-    seed("KEEP_RECENT_STEPS", STEPS, &["digest.keep_turns", "window.turns"], Format::Same),
+    seed("KEEP_RECENT_STEPS", STEPS, &["digest.keep_steps", "window.steps"], Format::Same),
     seed(
         "COMPACT_TRIGGER_THRESHOLD",
         STEPS,
