@@ -3,6 +3,7 @@
 
 mod arguments;
 mod chat;
+mod checkpoints;
 mod command;
 mod db;
 mod environment;

@@ -192,7 +192,7 @@ fn a_config_names_models_and_what_takes_over() {
         ended.err
     );
     assert_eq!(last["window"], 9_000);
-    assert!(ended.out.contains(r#"{"event":"model","model":"second"}"#), "{}", ended.out);
+    assert!(ended.out.contains(r#"{"event":"model","model":"second""#), "{}", ended.out);
     std::fs::write(world.home.path().join("waterline.toml"), "modle = 1").unwrap();
     let wrong = world.run(&["hi"], &[]);
     assert!(

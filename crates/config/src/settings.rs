@@ -349,8 +349,7 @@ mod tests {
         assert_eq!((known.window, known.output, known.images), (128_000, 2_000, false));
         let own = models.resolve("mine");
         assert!(own.images && own.counter().method() == waterline::tokens::Method::O200k);
-        let error =
-            Settings::parse("[models.a]\ntokenizer = \"tiktoken\"").unwrap_err().to_string();
+        let error = Settings::parse("[models.a]\ntokenizer = \"letters\"").unwrap_err().to_string();
         assert!(error.contains("o200k"), "{error}");
         let error = Settings::parse("[models.a]\ncache_read = -1.0").unwrap_err().to_string();
         assert!(error.contains("models.a.cache_read"), "{error}");

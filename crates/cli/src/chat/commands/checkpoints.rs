@@ -5,7 +5,7 @@ use futures_util::future::LocalBoxFuture;
 
 use super::{Next, Spec};
 use crate::chat::Chat;
-use crate::command::sessions::checkpoints::line;
+use crate::checkpoints::line;
 
 pub(super) const SPEC: Spec = Spec {
     names: &["checkpoints"],

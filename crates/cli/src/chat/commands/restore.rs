@@ -5,7 +5,7 @@ use futures_util::future::LocalBoxFuture;
 
 use super::{Next, Spec};
 use crate::chat::Chat;
-use crate::command::sessions::restore::restore;
+use crate::checkpoints::restore;
 use crate::text;
 
 pub(super) const SPEC: Spec = Spec {

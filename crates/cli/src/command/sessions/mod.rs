@@ -1,7 +1,7 @@
 //! `waterline sessions`: work with stored sessions. One file per subcommand.
 
 mod backup;
-pub mod checkpoints;
+mod checkpoints;
 mod clean;
 mod diff;
 mod erase;
@@ -11,7 +11,7 @@ mod forward;
 mod import;
 mod list;
 mod rename;
-pub mod restore;
+mod restore;
 mod rewind;
 mod search;
 mod show;

@@ -3,11 +3,9 @@
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use serde_json::json;
-use waterline_log::{Log, Session};
 
-use super::checkpoints;
 use super::rewind::report;
+use crate::checkpoints::restore;
 use crate::db::Database;
 use crate::text;
 
@@ -30,13 +28,4 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
         Some(after) => report(&before, &after, arguments.json),
         None => bail!(text!("checkpoint-unknown", id = arguments.checkpoint.as_str())),
     }
-}
-
-/// Restores a checkpoint; `None` if it does not exist. The state before is kept as a checkpoint of
-/// its own, so that restoring can be undone.
-pub fn restore(log: &Log, session: &str, id: &str) -> waterline_log::Result<Option<Session>> {
-    let known = log.checkpoints(session)?;
-    let Some(found) = checkpoints::find(&known, id) else { return Ok(None) };
-    log.checkpoint(session, json!({"after": "restore", "source": "user"}))?;
-    log.restore(session, &found.checkpoint_id).map(Some)
 }
