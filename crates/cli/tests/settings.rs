@@ -462,7 +462,7 @@ fn s3_32_users_have_their_own_preferences_and_sessions() {
     let (code, _, err) = world.run("run", &["--user", "bob", "--session", "a", "mine?"]);
     assert!(code == 2 && err.contains("belongs to another user"), "{err}");
     let (_, listed, _) = world.plain(&["sessions", "list", "--user", "ann", "--db", "log.db"]);
-    assert!(listed.contains('a') && listed.lines().count() == 1, "{listed}");
+    assert!(listed.contains('a') && listed.lines().count() == 2, "{listed}");
     let planned = world.plain(&["plan", "a", "--db", "log.db", "--user", "ann", "--json"]).1;
     let planned: serde_json::Value = serde_json::from_str(&planned).unwrap();
     assert_eq!(planned["policy"], "window", "{planned}");

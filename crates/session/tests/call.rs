@@ -90,7 +90,7 @@ async fn persistent_overflow_returns_the_providers_error() {
     let bed = TestBed::new();
     let error = bed.live(&server, 10_000).await.call(user("hi"), silent).await.unwrap_err();
     assert!(matches!(&error, SessionError::Call(inner) if inner.overflow().is_some()), "{error}");
-    assert_eq!(server.received().len(), 3, "two retries");
+    assert_eq!(server.received().len(), 4, "three retries, each with a smaller context");
     assert_eq!(bed.texts(), ["hi"], "the message is stored");
 }
 

@@ -26,7 +26,7 @@ fn s2_30_s2_31_the_context_is_shown_explained_pinned_cleared_and_brought_back() 
     terminal.play(
         "> /current
          < Session: first
-         < Messages: 5
+         < Messages: 4
          < Workspace:
          > /status
          < last turn     finished
@@ -232,7 +232,7 @@ fn s0_63_sessions_are_loaded_forked_and_gone_back_in() {
          > /fork 3
          < Now in the copy
          > /current
-         < Messages: 3
+         < Messages: 2
          > /reset
          < New session
          > /sessions
@@ -244,7 +244,7 @@ fn s0_63_sessions_are_loaded_forked_and_gone_back_in() {
          < There is no session zzz
          > /LOAD fir
          < Loaded session: first
-         < Messages: 5
+         < Messages: 4
          < assistant: the wind is west
          > /recall tide
          < how high is the tide?

@@ -269,8 +269,12 @@ fn decide(input: &Input<'_>) -> Decision {
             // it shrinks a context that is half full, too.
             let used = before.saturating_sub(marks.fixed);
             let marks = match input.forced {
-                Some(_) => marks.limited(&input.policy.fold, used),
-                None => marks,
+                Some(Forced { rung: FoldLevel::Fold, .. })
+                    if matches!(input.policy.fold.high, Size::Share(_)) =>
+                {
+                    marks.limited(&input.policy.fold, used)
+                }
+                _ => marks,
             };
             Decision::Fold { marks, before, reason }
         }
