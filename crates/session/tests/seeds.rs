@@ -5,6 +5,7 @@
 mod test_bed;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 use test_bed::{TestBed, config, fair, newest, policy, sent, silent, tokens, user, wants_summary};
@@ -162,10 +163,11 @@ async fn a_restart_changes_nothing_for_other_policies() {
 /// then results and texts are truncated to 10,000 characters and five turns stay.
 #[tokio::test]
 async fn s2_23_s2_24_overflow_writes_memory_and_keeps_five_turns() {
-    let limit = 20_000;
+    let is_small = Arc::new(AtomicBool::new(false));
+    let small = Arc::clone(&is_small);
     let server = Scripted::new(move |received: &Received| match wants_summary(received) {
         true => fair("[DAILY]\n- the mill, order 4711\n[MEMORY]\n- the user likes oak", received),
-        false if tokens(received) > limit => {
+        false if small.load(Ordering::SeqCst) && tokens(received) > 12_000 => {
             Reply::status(400, "Please reduce the length of the messages or completion.")
         }
         false => fair("answered", received),
@@ -177,25 +179,24 @@ async fn s2_23_s2_24_overflow_writes_memory_and_keeps_five_turns() {
         ..config(&server, 200_000, policy("chat", &[]))
     };
     let mut live = bed.open(config).await;
-    for turn in 0..9 {
+    for turn in 0..8 {
         live.call(user(format!("question {turn} {}", "word ".repeat(900))), silent).await.unwrap();
     }
+    live.call(user("word ".repeat(4_000)), silent).await.unwrap();
+    live.call(user("read it"), silent).await.unwrap();
     let calls = Message::assistant_with_calls("", [ToolCall::new("c", "read", "{}")]);
-    let result = Message::tool_result("c", "word ".repeat(6_000));
-    live.call(
-        vec![calls, result, Message::assistant("read"), Message::user("word ".repeat(4_000))],
-        silent,
-    )
-    .await
-    .unwrap();
+    let result = Message::tool_result("c", "word ".repeat(3_600));
+    live.call(vec![calls, result], silent).await.unwrap();
+    is_small.store(true, Ordering::SeqCst);
     live.call(user("and now?"), silent).await.unwrap();
     let last = server.received().pop().unwrap();
-    assert!(tokens(&last) <= limit);
     let (roles, _) = roles(&last);
     let users = roles.iter().filter(|role| *role == "user").count();
     assert_eq!(users, 5, "{roles:?}");
-    let longest = sent(&last).iter().map(String::len).max().unwrap();
-    assert!((9_000..10_200).contains(&longest), "{longest}");
+    let mut lengths: Vec<usize> = sent(&last).iter().map(String::len).collect();
+    lengths.sort_unstable();
+    let longest = &lengths[lengths.len() - 2..];
+    assert!(longest.iter().all(|length| (9_000..10_300).contains(length)), "{lengths:?}");
     let file = std::fs::read_dir(&memory).unwrap().next().unwrap().unwrap().path();
     let day = std::fs::read_to_string(file).unwrap();
     assert!(day.contains("## Context Overflow Recovery (") && day.contains("order 4711"), "{day}");

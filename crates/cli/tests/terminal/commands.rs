@@ -244,7 +244,7 @@ fn s0_63_sessions_are_loaded_forked_and_gone_back_in() {
          < There is no session zzz
          > /LOAD fir
          < Loaded session: first
-         < Messages: 4
+         < Messages: 5
          < assistant: the wind is west
          > /recall tide
          < how high is the tide?

@@ -127,9 +127,11 @@ fn drop_repeated_systems(draft: &mut Draft<'_>) {
     }
 }
 
-/// Returns whether the fold must reach the low mark: it was started by the number of tokens.
+/// Returns whether the fold must reach the low mark: the number of tokens started it, or a stage
+/// asks for it.
 const fn must_reach_low_mark(draft: &Draft<'_>, has_low: bool, before: usize) -> bool {
-    before > draft.marks.high && (has_low || before > draft.marks.window)
+    let is_due = before > draft.marks.high || draft.to_low_mark;
+    is_due && (has_low || before > draft.marks.window)
 }
 
 /// Drops the oldest atoms until the low mark is reached.
