@@ -466,5 +466,7 @@ fn s3_32_users_have_their_own_preferences_and_sessions() {
     let planned = world.plain(&["plan", "a", "--db", "log.db", "--user", "ann", "--json"]).1;
     let planned: serde_json::Value = serde_json::from_str(&planned).unwrap();
     assert_eq!(planned["policy"], "window", "{planned}");
-    assert_eq!(config(&["unset", "--user", "ann", "policy"]).0, 2, "window.messages needs it");
+    let misfit = config(&["set", "--user", "ann", "halve.turns", "5"]);
+    assert_eq!(misfit.0, 2, "the policy has no such stage: {}", misfit.1);
+    assert_eq!(config(&["unset", "--user", "ann", "window.messages"]).0, 0);
 }
