@@ -60,8 +60,6 @@ pub struct Draft<'a> {
     pub had_summary: bool,
     /// The tokens of that summary.
     summary_before: usize,
-    /// Whether the fold shrinks the context to the low mark, also if it started below the high mark.
-    pub to_low_mark: bool,
     /// How the ledger ranks values.
     pub weights: &'a Weights,
     /// The atoms that the context before the fold did not show.
@@ -185,7 +183,6 @@ impl<'a> Draft<'a> {
             summary: None,
             had_summary,
             summary_before,
-            to_low_mark: false,
             weights,
             hidden,
             stages,

@@ -127,11 +127,9 @@ fn drop_repeated_systems(draft: &mut Draft<'_>) {
     }
 }
 
-/// Returns whether the fold must reach the low mark: the number of tokens started it, or a stage
-/// asks for it.
+/// Returns whether the fold must reach the low mark: the number of tokens started it.
 const fn must_reach_low_mark(draft: &Draft<'_>, has_low: bool, before: usize) -> bool {
-    let is_due = before > draft.marks.high || draft.to_low_mark;
-    is_due && (has_low || before > draft.marks.window)
+    before > draft.marks.high && (has_low || before > draft.marks.window)
 }
 
 /// Drops the oldest atoms until the low mark is reached.

@@ -3,7 +3,7 @@
 
 use super::{Spec, build};
 use crate::draft::{Draft, Stage};
-use crate::setting::{Allowed, Key, Threshold};
+use crate::setting::{Allowed, Key};
 use crate::summary::{Mode, Summarise, schema};
 
 pub(super) const SPEC: Spec = Spec {
@@ -70,9 +70,6 @@ impl Stage for Summarise {
             // The messages that a model summarized would only come back to be summarized again.
             draft.drop_hidden("an earlier fold dropped it");
         }
-        // With a threshold of its own, a summary leaves a context at the low mark (S3.8), although
-        // previews may have kept it below the high mark.
-        draft.to_low_mark |= self.on && is_long && self.over != Threshold::default();
         if self.on && (is_long || draft.had_summary) {
             draft.summary = Some(self.clone());
         }
