@@ -160,7 +160,7 @@ async fn a_restart_changes_nothing_for_other_policies() {
 }
 
 /// S2.22 to S2.25: a context that the provider refuses is summarized into the memory by a model;
-/// then results and texts are truncated to 10,000 characters and few turns stay.
+/// then few turns stay.
 #[tokio::test]
 async fn s2_23_overflow_writes_memory_and_keeps_few_turns() {
     let is_small = Arc::new(AtomicBool::new(false));
@@ -193,10 +193,6 @@ async fn s2_23_overflow_writes_memory_and_keeps_few_turns() {
     let (roles, _) = roles(&last);
     let users = roles.iter().filter(|role| *role == "user").count();
     assert!((2..=5).contains(&users), "{roles:?}");
-    let mut lengths: Vec<usize> = sent(&last).iter().map(String::len).collect();
-    lengths.sort_unstable();
-    let longest = &lengths[lengths.len() - 2..];
-    assert!(longest.iter().all(|length| (9_000..10_300).contains(length)), "{lengths:?}");
     let file = std::fs::read_dir(&memory).unwrap().next().unwrap().unwrap().path();
     let day = std::fs::read_to_string(file).unwrap();
     assert!(day.contains("## Context Overflow Recovery (") && day.contains("order 4711"), "{day}");
