@@ -245,6 +245,7 @@ pub fn extend(input: &Input<'_>) -> Option<Plan> {
     }
 }
 
+#[expect(clippy::large_enum_variant, reason = "it lives for one call and is not stored")]
 enum Decision {
     Extend(Plan),
     Fold { marks: Marks, before: usize, reason: String },
