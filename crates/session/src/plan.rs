@@ -75,11 +75,11 @@ impl LiveSession {
             ));
             planned = self.folded(&mut request);
         }
-        if let Some(wanted) = planned.wanted.clone().filter(|_| request.summaries.is_empty()) {
-            if let Some(summary) = self.summary_for(&wanted, emit).await? {
-                request.summaries.push(summary);
-                planned = self.folded(&mut request);
-            }
+        if let Some(wanted) = planned.wanted.clone().filter(|_| request.summaries.is_empty())
+            && let Some(summary) = self.summary_for(&wanted, emit).await?
+        {
+            request.summaries.push(summary);
+            planned = self.folded(&mut request);
         }
         Ok(planned)
     }
