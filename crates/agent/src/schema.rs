@@ -127,9 +127,9 @@ fn validator(schema: &Value) -> Result<Validator, AgentError> {
     let mut compiler = Compiler::new();
     compiler.use_loader(Box::new(NoDocuments));
     let mut schemas = Schemas::new();
-    let added = compiler.add_resource(NAME, schema.clone());
-    let root = added.and_then(|()| compiler.compile(NAME, &mut schemas));
-    Ok(Validator { root: root.map_err(|error| invalid(&error.to_string()))?, schemas })
+    compiler.add_resource(NAME, schema.clone()).map_err(|error| invalid(&error.to_string()))?;
+    let root = compiler.compile(NAME, &mut schemas).map_err(|error| invalid(&error.to_string()))?;
+    Ok(Validator { schemas, root })
 }
 
 /// Collects the innermost errors: those around them only say that something below does not fit.
