@@ -53,7 +53,7 @@ impl World {
     fn prompts(&self) -> Vec<String> {
         let received = self.server.received();
         let calls = received.iter().filter(|request| request.path == "/v1/completions");
-        calls.map(|request| prompt(request)).collect()
+        calls.map(prompt).collect()
     }
 }
 

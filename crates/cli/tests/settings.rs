@@ -421,7 +421,7 @@ fn s2_7_config_files_take_the_names_of_the_seeds() {
 /// S0.23, S3.32: two users of one log have their own policies and sessions.
 #[test]
 fn s3_32_users_have_their_own_preferences_and_sessions() {
-    let world = World::new((0..20).map(|at| says(&format!("answer {at}"))).collect());
+    let world = World::new((0..20).map(|at| says(format!("answer {at}"))).collect());
     let config =
         |arguments: &[&str]| world.plain(&[&["config"], arguments, &["--db", "log.db"]].concat());
     assert_eq!(config(&["set", "--user", "ann", "policy", "window"]).0, 0);
