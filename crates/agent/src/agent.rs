@@ -5,18 +5,21 @@
 mod ask_people;
 mod call_model;
 mod clock;
+mod files;
 mod handoff_runner;
 mod interrupted;
 mod lease;
 mod prompt;
 mod run_calls;
 mod session_workspace;
+mod standing;
 mod sub_agents;
 mod submit;
 mod turn;
 mod turn_state;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -26,7 +29,7 @@ use waterline_log::{Log, Session};
 use waterline_provider::answer::Answer;
 use waterline_provider::wire::Tool;
 use waterline_sandbox::Workspace;
-use waterline_session::{LiveSession, SessionConfig};
+use waterline_session::{LiveSession, Recall, SessionError};
 
 pub use handoff_runner::HandoffRunner;
 pub use submit::UserInput;
@@ -34,9 +37,12 @@ pub use submit::UserInput;
 use self::sub_agents::{Shared, SubAgents};
 use self::turn_state::TurnState;
 use crate::approver::{ApprovalReply, Approver};
+use crate::changes::Recorder;
 use crate::config::{self, AgentConfig};
+use crate::environment;
 use crate::error::AgentError;
 use crate::event::Event;
+use crate::instructions::{self, Instructions};
 use crate::middleware::{Chain, Finished, Hook, HookContext, SyntheticResult, Verdict};
 use crate::observer::{Frontend, Observer, Observers};
 use crate::offline::Offline;
@@ -54,9 +60,12 @@ pub struct Agent {
     observers: Observers,
     approver: Arc<dyn Approver>,
     chain: Chain,
+    recall: Arc<Recall>,
     /// How many agents are above this one: 0 for the main agent.
     depth: usize,
     hook_failures: usize,
+    /// Calls that may only read granted directories, by id.
+    read_only: BTreeMap<String, Vec<PathBuf>>,
 }
 
 /// The data of one hook call. Each step fills in the fields that its hook needs; see
@@ -84,7 +93,8 @@ impl Agent {
         config: AgentConfig,
         frontend: Arc<dyn Frontend>,
     ) -> Result<Self, AgentError> {
-        let shared = Arc::new(Shared::new(config.clone()));
+        let recorder = Recorder::new(log.clone(), session, config.workspaces.clone());
+        let shared = Arc::new(Shared::new(config.clone(), recorder));
         let mut observers: Vec<Arc<dyn Observer>> =
             vec![Arc::clone(&frontend) as Arc<dyn Observer>];
         observers.extend(config.observers.iter().cloned());
@@ -117,9 +127,6 @@ impl Agent {
             }
         }
         policies.apply(&mut session_config, &known)?;
-        if session_config.memory.is_none() && summarizes_for_memory(&session_config) {
-            session_config.memory = config.usual_memory.clone();
-        }
         let stored_tools = match &known.tools {
             Some(hash) => Some(stored_tools(&log, &known, hash.clone()).await?),
             None => None,
@@ -138,12 +145,14 @@ impl Agent {
             observers,
             approver,
             chain,
+            recall: Arc::new(Recall::new(crate::environment::without_notes)),
             depth,
             hook_failures: 0,
+            read_only: BTreeMap::new(),
         };
         // State that does not parse is an error before anything is changed.
         let pending = agent.state()?.pending;
-        agent.local()?;
+        agent.shared.approve_directories(agent.local()?.approvals);
         let is_stale = pending.is_some_and(|waiting| {
             !agent.open_calls().iter().any(|call| call.id == waiting.call_id())
         });
@@ -180,9 +189,22 @@ impl Agent {
         let skills = self.config.skills.clone();
         let workspace = Arc::clone(&self.workspace);
         drop(tokio::task::spawn_blocking(move || skill::unpack(&skills, &workspace)).await);
-        let started = Some(self.live.log().now()).filter(|_| self.config.clock);
-        let prompt = prompt::system(&self.config, &self.workspace, started.and_then(clock::shown));
-        Ok(self.live.stage(vec![Message::system(prompt)]).await?)
+        let (files, notices) = self.read_instructions().await?;
+        notices.into_iter().for_each(|notice| self.emit(&Event::Notice(notice)));
+        let prompt = prompt::system(&self.config, &files, self.live.window());
+        self.live.stage(vec![Message::system(prompt)]).await?;
+        let hashes = instructions::hashes(&files);
+        self.stage(move |state, _| state.instructions.clone_from(&hashes)).await
+    }
+
+    /// Reads the instruction files of the user and of the project.
+    ///
+    /// # Errors
+    /// When the program is ending.
+    pub async fn read_instructions(&self) -> Result<(Vec<Instructions>, Vec<String>), AgentError> {
+        let files = self.config.instructions.clone();
+        let read = tokio::task::spawn_blocking(move || files.read()).await;
+        Ok(read.map_err(|_| SessionError::Ending)?)
     }
 
     /// Returns the live session.
@@ -283,7 +305,15 @@ impl Agent {
         change: impl Fn(&mut State, &mut Local) + Send + Sync + 'static,
     ) -> Result<(), AgentError> {
         self.live.stage_change(state::change(change)).await?;
-        let kept = self.state()?.kept();
+        self.keep_lines()
+    }
+
+    /// Sets what folds keep: the state's own lines, and where the agent works.
+    fn keep_lines(&mut self) -> Result<(), AgentError> {
+        let mut kept = self.state()?.kept();
+        if self.local()?.environment.is_some() {
+            kept.lines.extend(environment::describe(&self.workspace).lines().map(str::to_owned));
+        }
         self.live.keep(kept);
         Ok(())
     }
@@ -295,6 +325,12 @@ impl Agent {
 
     fn emit(&self, event: &Event) {
         self.observers.emit(event);
+    }
+
+    /// Returns the search over the session's messages.
+    #[must_use]
+    pub fn recall(&self) -> Arc<Recall> {
+        Arc::clone(&self.recall)
     }
 
     /// Returns the schema that the answer of the running turn must match.
@@ -318,9 +354,12 @@ impl Agent {
             state: host.state.clone(),
             local: host.local.clone(),
             call_id: call_id.to_owned(),
+            read_only: self.read_only.get(call_id).cloned().unwrap_or_default(),
             log: self.live.log().clone(),
             session: self.live.session().clone(),
             workspace: Arc::clone(&self.workspace),
+            recall: Arc::clone(&self.recall),
+            memory: self.live.config().memory.clone(),
             host: Arc::new(host),
             turn: self
                 .live
@@ -328,6 +367,7 @@ impl Agent {
                 .latest_user()
                 .map_or(0, |at| self.live.cleared() + at as u64 + 1),
             result_chars: self.result_chars(),
+            recorder: Arc::clone(&self.shared.recorder),
         })
     }
 
@@ -422,19 +462,12 @@ fn resolve_call_tool(call: ToolCall) -> ToolCall {
 
 /// Opens the workspace of a session. This may block: a fork copies the files of the session it was
 /// forked from.
-/// Returns whether the summaries of a session are meant for the day's memory files.
-fn summarizes_for_memory(session: &SessionConfig) -> bool {
-    let policy = session.model.policy.as_ref().unwrap_or(&session.policy);
-    let schema = policy.setting("summarise.schema");
-    schema.is_some_and(|schema| schema.as_str() == Some("daily"))
-}
-
 async fn open_workspace(session: &Session, config: &AgentConfig) -> Result<Workspace, AgentError> {
     let session = session.clone();
     let config = config.clone();
     let opened =
         tokio::task::spawn_blocking(move || session_workspace::open(&session, &config)).await;
-    opened.map_err(|_| waterline_session::SessionError::Ending)?
+    opened.map_err(|_| SessionError::Ending)?
 }
 
 /// Returns the tool definitions that were stored when the session started.

@@ -28,7 +28,7 @@ pub struct AgentBuilder {
 /// A choice of the caller that does not apply as given, because the session already exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Kept {
+pub enum StartNotice {
     /// The session keeps its system prompt.
     Prompt,
     /// The session keeps its role.
@@ -49,7 +49,7 @@ pub enum Kept {
     },
 }
 
-impl fmt::Display for Kept {
+impl fmt::Display for StartNotice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Prompt => f.write_str(
@@ -79,7 +79,7 @@ pub struct Prepared {
     /// Whether the session was created for this agent.
     pub is_new: bool,
     /// Choices of the caller that do not apply as given.
-    pub kept: Vec<Kept>,
+    pub notices: Vec<StartNotice>,
     log: Log,
     config: AgentConfig,
 }
@@ -141,8 +141,8 @@ impl AgentBuilder {
         });
         self.config.policies.of(&session, &model)?;
         let (mut session, is_new) = self.start.session(&self.log, &policy, user)?;
-        let kept = self.kept(&session, &model)?;
-        if kept.contains(&Kept::Prompt) {
+        let notices = self.notices(&session, &model)?;
+        if notices.contains(&StartNotice::Prompt) {
             self.config.prompt = None;
         }
         let before = session.clone();
@@ -158,22 +158,23 @@ impl AgentBuilder {
         if before != session {
             self.log.save(&session)?;
         }
-        Ok(Prepared { session, is_new, kept, log: self.log, config: self.config })
+        Ok(Prepared { session, is_new, notices, log: self.log, config: self.config })
     }
 
     /// Returns the choices of the caller that do not apply to a session as given.
-    fn kept(&self, session: &Session, model: &str) -> Result<Vec<Kept>, AgentError> {
+    fn notices(&self, session: &Session, model: &str) -> Result<Vec<StartNotice>, AgentError> {
         let has_prompt = session.tip.position() > 0;
-        let prompt = self.config.prompt.as_ref().filter(|_| has_prompt).map(|_| Kept::Prompt);
+        let prompt =
+            self.config.prompt.as_ref().filter(|_| has_prompt).map(|_| StartNotice::Prompt);
         let own = State::of(session)?.role;
         let role = self.role.as_ref().and_then(|asked| match own {
             Some(own) if own == *asked => None,
-            Some(own) => Some(Kept::Role { own, asked: asked.clone() }),
-            None => has_prompt.then(|| Kept::PromptInRole(asked.clone())),
+            Some(own) => Some(StartNotice::Role { own, asked: asked.clone() }),
+            None => has_prompt.then(|| StartNotice::PromptInRole(asked.clone())),
         });
         let before = session.model.as_ref().filter(|before| *before != model && has_prompt);
-        let model =
-            before.map(|before| Kept::Model { before: before.clone(), now: model.to_owned() });
+        let model = before
+            .map(|before| StartNotice::Model { before: before.clone(), now: model.to_owned() });
         Ok([prompt, role, model].into_iter().flatten().collect())
     }
 

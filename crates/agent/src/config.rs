@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use waterline_sandbox::Grant;
-use waterline_session::memory::Sink;
+use waterline_sandbox::workspace::is_same;
 use waterline_session::{ModelTarget, SessionConfig};
 
 pub use list::{PRESETS, preset};
@@ -19,6 +19,7 @@ use self::setting::Setting;
 
 use crate::approval::Approval;
 use crate::error::AgentError;
+use crate::instructions::InstructionFiles;
 use crate::limits::Limits;
 use crate::middleware::Middleware;
 use crate::observer::Observer;
@@ -27,8 +28,20 @@ use crate::role::Role;
 use crate::skill::Skill;
 use crate::tool::Toolbox;
 
+/// The tool definitions may take at most 1/5 of the window.
+const DEFINITIONS_SHARE: usize = 5;
+
 /// Finds a model by name.
 pub type FindModel = Arc<dyn Fn(&str) -> Result<ModelTarget, String> + Send + Sync>;
+
+/// The directory that an agent works in, outside its private workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkingDirectory {
+    /// Where relative paths and commands start.
+    pub path: PathBuf,
+    /// The granted directory that contains it: the root of the project.
+    pub grant: Grant,
+}
 
 /// The configuration of an agent.
 #[derive(Clone)]
@@ -55,10 +68,14 @@ pub struct AgentConfig {
     pub workspaces: PathBuf,
     /// Granted directories in addition to the workspace.
     pub grants: Vec<Grant>,
+    /// The directory that the agent works in; `None` for its workspace.
+    pub directory: Option<WorkingDirectory>,
+    /// The instruction files of the user and of the project.
+    pub instructions: InstructionFiles,
+    /// The window that the caller asks for. It wins over the window of a role.
+    pub window: Option<usize>,
     /// The sources of the policy.
     pub policies: Policies,
-    /// The memory of sessions that have none, if their policy summarizes for one.
-    pub usual_memory: Option<Arc<dyn Sink>>,
     /// The system prompt, if not the default.
     pub prompt: Option<String>,
     /// Whether each step of a turn writes a checkpoint. The end of a turn always does.
@@ -93,8 +110,10 @@ impl AgentConfig {
             roles: Vec::new(),
             workspaces,
             grants: Vec::new(),
+            directory: None,
+            instructions: InstructionFiles::default(),
+            window: None,
             policies: Policies::default(),
-            usual_memory: None,
             prompt: None,
             checkpoints: true,
             clock: true,
@@ -114,13 +133,44 @@ impl AgentConfig {
         for setting in self.settings.clone() {
             setting.apply(self)?;
         }
+        if !self.named.contains(&"tool_selector") {
+            self.limit_definitions();
+        }
         Ok(())
+    }
+
+    /// Keeps the tool definitions within a share of the window: servers may have many tools.
+    fn limit_definitions(&mut self) {
+        let model = &self.session.model;
+        let window = model.window.unwrap_or_else(|| model.about.input_window());
+        let counter = model.about.counter();
+        let left_out = self.toolbox.limit_tokens(&counter, window / DEFINITIONS_SHARE);
+        if left_out > 0 {
+            self.notices.push(format!(
+                "the tool definitions take more than 1/{DEFINITIONS_SHARE} of the window; \
+                 {left_out} tools are described to the model in short"
+            ));
+        }
     }
 
     /// Returns the names of the middlewares and settings that were added, in order.
     #[must_use]
     pub fn named(&self) -> &[&'static str] {
         &self.named
+    }
+
+    /// Returns every granted directory, with the working directory's first.
+    pub(crate) fn all_grants(&self) -> Vec<Grant> {
+        let working = self.directory.iter().map(|directory| &directory.grant);
+        working
+            .chain(self.grants.iter().filter(|grant| !self.is_working_grant(grant)))
+            .cloned()
+            .collect()
+    }
+
+    /// Returns whether a grant repeats that of the working directory.
+    fn is_working_grant(&self, grant: &Grant) -> bool {
+        self.directory.as_ref().is_some_and(|own| is_same(&own.grant.path, &grant.path))
     }
 
     /// Returns the configuration for a role: with its model, policy, prompt and tools.
@@ -132,8 +182,8 @@ impl AgentConfig {
         if let Some(model) = &role.model {
             own.session.model = (self.models)(model).map_err(AgentError::Setting)?;
         }
-        if role.window.is_some() {
-            own.session.model.window = role.window;
+        if let Some(window) = self.window.or(role.window) {
+            own.session.model.window = Some(window);
         }
         own.policies.role = role.policy_by(&self.policies.load)?;
         if let Some(tools) = &role.tools {

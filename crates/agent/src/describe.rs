@@ -1,6 +1,11 @@
 //! Descriptions of tool calls, so that approval and display do not depend on a list of tool names.
 
+use std::path::Path;
+
 use serde_json::Value;
+use waterline_sandbox::protected;
+
+use crate::changes::FileDiff;
 
 /// The kind of access a tool needs. It decides about approval and concurrent calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,6 +84,33 @@ pub struct CallInfo {
     pub subject: Subject,
     /// A one-line summary of the call, without the name of the tool.
     pub summary: String,
+    /// The names of the [protected paths](waterline_sandbox::protected) that the call changes.
+    pub protected: Vec<String>,
+    /// The change that the call would make to a file, if the user is asked to approve it.
+    pub diff: Option<FileDiff>,
+}
+
+/// Returns the name of the protected path in the argument `path`, if it is one.
+pub(crate) fn protected_path(arguments: &Value) -> Vec<String> {
+    let path = normalize_path(&text(arguments, "path").unwrap_or_default());
+    protected::name_of(Path::new(&path)).map(str::to_owned).into_iter().collect()
+}
+
+/// Removes empty parts, `.`, and `..` together with the directory before it: `a/../.git//hooks/./x`
+/// becomes `.git/hooks/x`.
+pub(crate) fn normalize_path(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            _ => parts.push(part),
+        }
+    }
+    let root = if path.starts_with('/') { "/" } else { "" };
+    format!("{root}{}", parts.join("/"))
 }
 
 /// Returns a string argument.

@@ -51,8 +51,8 @@ pub enum AgentError {
     },
     /// There is no session to resume.
     #[error("no session to resume yet")]
-    NothingToResume,
+    NoSession,
     /// The last turn is finished.
     #[error("nothing to resume: the last turn is finished")]
-    Finished,
+    NothingToResume,
 }

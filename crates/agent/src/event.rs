@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 use waterline_provider::answer::{Delta, Stop, Usage};
+use waterline_sandbox::Refusal;
 use waterline_session::Event as CallEvent;
 
+use crate::changes::FileDiff;
 use crate::describe::CallInfo;
 use crate::state::Todo;
 
@@ -19,6 +21,15 @@ pub enum FailureKind {
     Tool,
     /// The log, the workspace or a setting failed.
     Other,
+}
+
+/// An output that is too long for the context and was stored as an artifact.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WholeOutput {
+    /// The hash of the artifact.
+    pub artifact: String,
+    /// Number of lines.
+    pub lines: usize,
 }
 
 /// An event of an agent.
@@ -70,11 +81,31 @@ pub enum Event {
         took: Duration,
         /// The tool's description of the call.
         info: CallInfo,
+        /// The files that it changed.
+        changes: Vec<FileDiff>,
+        /// The whole output, if `text` is only a part of it.
+        whole: Option<WholeOutput>,
+    },
+    /// The sandbox refused something to the call that just ended.
+    Refused {
+        /// The id of the call.
+        id: String,
+        /// What it refused.
+        refused: Vec<Refusal>,
     },
     /// The task list changed.
     Todos(Vec<Todo>),
     /// A message that the user sent during the turn was added.
     Steered(String),
+    /// A standing instruction was recognised in the user's message.
+    Remembered {
+        /// The instruction.
+        text: String,
+        /// The instruction that it replaces.
+        replaced: Option<String>,
+        /// Whether it applies to later sessions too.
+        is_lasting: bool,
+    },
     /// A hook of a middleware failed; the turn continues without it.
     HookFailed {
         /// The middleware.
@@ -116,26 +147,101 @@ impl Serialize for Event {
 #[serde(tag = "event", rename_all = "snake_case")]
 enum Line<'a> {
     Begins,
-    Asks { step: usize },
-    Text { text: &'a str },
-    Thinking { text: &'a str },
-    Call { at: usize, id: &'a str, name: &'a str },
-    Arguments { at: usize, json: &'a str },
-    Again { why: &'a str, wait_ms: u128 },
-    Model { model: &'a str },
-    Raw { name: Option<&'a str>, data: &'a str },
+    Asks {
+        step: usize,
+    },
+    Sent {
+        tokens: usize,
+    },
+    Responds,
+    Text {
+        text: &'a str,
+    },
+    Thinking {
+        text: &'a str,
+    },
+    Call {
+        at: usize,
+        id: &'a str,
+        name: &'a str,
+    },
+    Arguments {
+        at: usize,
+        json: &'a str,
+    },
+    Retry {
+        why: &'a str,
+        wait_ms: u128,
+    },
+    Model {
+        model: &'a str,
+    },
+    Raw {
+        name: Option<&'a str>,
+        data: &'a str,
+    },
     Summarising,
-    Folded { reason: &'a str, before: usize, after: usize },
-    Notice { text: &'a str },
-    Answered { prompt_tokens: usize, cached_tokens: usize, output_tokens: usize },
-    Failed { kind: FailureKind, why: &'a str },
-    Tool { id: &'a str, name: &'a str, arguments: &'a str },
-    Result { id: &'a str, name: &'a str, text: &'a str, failed: bool, took_ms: u128 },
-    Todos { todos: &'a [Todo] },
-    Steered { text: &'a str },
-    HookFailed { middleware: &'a str, hook: &'a str, why: &'a str },
-    HandedOff { to: &'a str, session: &'a str },
-    Below { context_id: &'a str, of: Box<Line<'a>> },
+    Folded {
+        reason: &'a str,
+        before: usize,
+        after: usize,
+    },
+    Notice {
+        text: &'a str,
+    },
+    Answered {
+        prompt_tokens: usize,
+        cached_tokens: usize,
+        output_tokens: usize,
+    },
+    Failed {
+        kind: FailureKind,
+        why: &'a str,
+    },
+    Tool {
+        id: &'a str,
+        name: &'a str,
+        arguments: &'a str,
+    },
+    Result {
+        id: &'a str,
+        name: &'a str,
+        text: &'a str,
+        failed: bool,
+        took_ms: u128,
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        changes: &'a [FileDiff],
+        #[serde(skip_serializing_if = "Option::is_none")]
+        whole: Option<&'a WholeOutput>,
+    },
+    Refused {
+        id: &'a str,
+        refused: &'a [Refusal],
+    },
+    Todos {
+        todos: &'a [Todo],
+    },
+    Steered {
+        text: &'a str,
+    },
+    Remembered {
+        text: &'a str,
+        replaced: Option<&'a str>,
+        lasting: bool,
+    },
+    HookFailed {
+        middleware: &'a str,
+        hook: &'a str,
+        why: &'a str,
+    },
+    HandedOff {
+        to: &'a str,
+        session: &'a str,
+    },
+    Below {
+        context_id: &'a str,
+        of: Box<Line<'a>>,
+    },
     Ends,
 }
 
@@ -152,11 +258,21 @@ impl<'a> Line<'a> {
             },
             Event::Failed { kind, why } => Self::Failed { kind: *kind, why },
             Event::ToolBegins { id, name, arguments, .. } => Self::Tool { id, name, arguments },
-            Event::ToolEnds { id, name, text, failed, took, .. } => {
-                Self::Result { id, name, text, failed: *failed, took_ms: took.as_millis() }
-            }
+            Event::ToolEnds { id, name, text, failed, took, changes, whole, .. } => Self::Result {
+                id,
+                name,
+                text,
+                failed: *failed,
+                took_ms: took.as_millis(),
+                changes,
+                whole: whole.as_ref(),
+            },
+            Event::Refused { id, refused } => Self::Refused { id, refused },
             Event::Todos(todos) => Self::Todos { todos },
             Event::Steered(text) => Self::Steered { text },
+            Event::Remembered { text, replaced, is_lasting } => {
+                Self::Remembered { text, replaced: replaced.as_deref(), lasting: *is_lasting }
+            }
             Event::HookFailed { middleware, hook, why } => {
                 Self::HookFailed { middleware, hook, why }
             }
@@ -171,11 +287,13 @@ impl<'a> Line<'a> {
 
     fn of_call(event: &'a CallEvent) -> Self {
         match event {
+            CallEvent::Sent { tokens } => Self::Sent { tokens: *tokens },
+            CallEvent::Responds => Self::Responds,
             CallEvent::Delta(Delta::Text(text)) => Self::Text { text },
             CallEvent::Delta(Delta::Thinking(text)) => Self::Thinking { text },
             CallEvent::Delta(Delta::Call { at, id, name }) => Self::Call { at: *at, id, name },
             CallEvent::Delta(Delta::Arguments { at, json }) => Self::Arguments { at: *at, json },
-            CallEvent::Again { why, wait } => Self::Again { why, wait_ms: wait.as_millis() },
+            CallEvent::Retry { why, wait } => Self::Retry { why, wait_ms: wait.as_millis() },
             CallEvent::Model(model) => Self::Model { model },
             CallEvent::Summarising => Self::Summarising,
             CallEvent::Folded { reason, before, after } => {
@@ -205,10 +323,17 @@ mod tests {
             failed: false,
             took: Duration::from_millis(7),
             info: CallInfo::default(),
+            changes: vec![FileDiff::new("a", None, Some(b"1\n"))],
+            whole: Some(WholeOutput { artifact: "4f".to_owned(), lines: 60 }),
         };
         let result = json!({
             "event": "result", "id": "c1", "name": "now", "text": "noon", "failed": false,
-            "took_ms": 7
+            "took_ms": 7,
+            "changes": [{
+                "path": "a", "kind": "created", "added": 1, "removed": 0,
+                "diff": "@@ -0,0 +1,1 @@\n+1\n"
+            }],
+            "whole": {"artifact": "4f", "lines": 60}
         });
         assert_eq!(line(&ends), result);
         let below = Event::Below { context_id: "a".to_owned(), event: Box::new(ends) };

@@ -1,11 +1,12 @@
 //! Removes the workspaces of expired sessions. A directory belongs to a session if its name or a
-//! file in it says so; any other directory is never touched.
+//! file in it says so; any other directory is never touched. Clean-ups keep `outputs/`, where the
+//! user's results are.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use waterline_log::{Filter, Log, LogError, Session, Whom};
+use waterline_log::{EraseTarget, Filter, Log, LogError, Session};
 use waterline_sandbox::workspace::Workspace as Opened;
 
 use crate::state::Local;
@@ -42,19 +43,23 @@ pub struct Workspaces {
     pub kept: Vec<String>,
     /// The directory that contains the workspaces.
     root: PathBuf,
+    /// Whether results stay: `outputs/` with its files.
+    keeps_outputs: bool,
 }
 
-/// Returns the existing workspaces of erased sessions. A workspace that another session uses is
-/// kept.
+/// Returns the existing workspaces of sessions that the user erases by name, with all their files.
+/// A workspace that another session uses is kept.
 ///
 /// # Errors
 /// When the log cannot be read.
 pub fn of(log: &Log, sessions: &[String], root: PathBuf) -> Result<Workspaces, LogError> {
-    old(log, None, i64::MIN, sessions, root)
+    let found = old(log, None, i64::MIN, sessions, root)?;
+    Ok(Workspaces { keeps_outputs: false, ..found })
 }
 
 /// Returns the workspaces of sessions that were not used since a time, and of erased sessions. A
-/// workspace that another session uses is kept, and so is the workspace of `own`.
+/// workspace that another session uses is kept, and so is the workspace of `own`. Removing them
+/// keeps `outputs/`.
 ///
 /// # Errors
 /// When the log cannot be read.
@@ -85,6 +90,12 @@ fn owner(session: &Session) -> String {
 }
 
 impl Workspaces {
+    /// Keeps `outputs/` of each workspace if it has files.
+    #[must_use]
+    pub fn keeping_outputs(self) -> Self {
+        Self { keeps_outputs: true, ..self }
+    }
+
     /// Returns the workspaces that are used by `sessions` and by none of `others`. A shared
     /// workspace expires with the last session that uses it, even if its owner expired earlier.
     fn only_of(sessions: &[Session], others: &[Session], root: PathBuf) -> Self {
@@ -96,16 +107,19 @@ impl Workspaces {
                 owners.entry(path).or_default().push(owner(session));
             }
         }
-        let mut found = Self { expired: Vec::new(), kept: Vec::new(), root };
+        let mut found = Self { expired: Vec::new(), kept: Vec::new(), root, keeps_outputs: true };
         for (path, owners) in owners {
             found.classify(path, &owners);
         }
         found
     }
 
-    /// Adds a directory to the expired or the kept ones. A missing directory is ignored.
+    /// Adds a directory to the expired or the kept ones. A missing directory is ignored, and so is
+    /// one that a clean-up has reduced to its results.
     fn classify(&mut self, path: &str, owners: &[String]) {
-        if std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+        if std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == ErrorKind::NotFound)
+            || (self.keeps_outputs && has_outputs(Path::new(path)) && rest(path).is_empty())
+        {
             return;
         }
         match owners.iter().find(|owner| is_of(path, owner, &self.root)) {
@@ -118,11 +132,10 @@ impl Workspaces {
         }
     }
 
-    /// Removes the expired workspaces with all their files. Returns all that were kept, each with
-    /// the reason.
+    /// Removes the expired workspaces. Returns all that were kept, each with the reason.
     #[must_use]
     pub fn remove(&self) -> Vec<String> {
-        let remove = |workspace: &Workspace| workspace.remove(&self.root).err();
+        let remove = |workspace: &Workspace| workspace.remove(&self.root, self.keeps_outputs).err();
         self.kept.iter().cloned().chain(self.expired.iter().filter_map(remove)).collect()
     }
 }
@@ -141,17 +154,52 @@ fn not_of(session: &str) -> String {
 
 impl Workspace {
     /// Removes the workspace. The error names it and says why it was kept.
-    fn remove(&self, root: &Path) -> Result<(), String> {
+    fn remove(&self, root: &Path, keeps_outputs: bool) -> Result<(), String> {
         if !is_of(&self.path, &self.session, root) {
             return Err(format!("{}: {}", self.path, not_of(&self.session)));
         }
-        std::fs::remove_dir_all(&self.path)
-            .map_err(|error| format!("{}: cannot remove it: {error}", self.path))
+        let failed = |error: std::io::Error| format!("{}: cannot remove it: {error}", self.path);
+        let results = Path::new(&self.path).join(OUTPUTS);
+        if !(keeps_outputs && has_outputs(Path::new(&self.path))) {
+            return std::fs::remove_dir_all(&self.path).map_err(failed);
+        }
+        rest(&self.path).iter().try_for_each(|path| remove_entry(path)).map_err(failed)?;
+        Err(format!("{}: it has results, which are kept", results.display()))
     }
 }
 
-/// Removes unused workspaces, and unused sessions if a number of days is set. Meant to run when the
-/// program starts.
+/// The directory of a workspace that holds the results for the user.
+const OUTPUTS: &str = "outputs";
+
+/// Returns whether a workspace has results. A directory that cannot be read may have some.
+fn has_outputs(workspace: &Path) -> bool {
+    match std::fs::read_dir(workspace.join(OUTPUTS)) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(error) => error.kind() != ErrorKind::NotFound,
+    }
+}
+
+/// Returns what a clean-up removes from a workspace with results.
+fn rest(workspace: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(workspace).into_iter().flatten().flatten();
+    // The file that names the session stays: it marks the directory as a workspace.
+    let stays = |entry: &std::fs::DirEntry| {
+        let name = entry.file_name();
+        name == OUTPUTS || name == waterline_sandbox::workspace::FILE
+    };
+    entries.filter(|entry| !stays(entry)).map(|entry| entry.path()).collect()
+}
+
+/// Removes a file, a link or a directory with everything in it. Links are not followed.
+fn remove_entry(path: &Path) -> std::io::Result<()> {
+    match std::fs::symlink_metadata(path)?.is_dir() {
+        true => std::fs::remove_dir_all(path),
+        false => std::fs::remove_file(path),
+    }
+}
+
+/// Removes unused workspaces and unused sessions after the days that the user's config sets. Meant
+/// to run when the program starts.
 #[derive(Clone)]
 pub struct Cleanup {
     /// The log that stores the sessions.
@@ -160,8 +208,8 @@ pub struct Cleanup {
     pub own: String,
     /// The directory that contains the workspaces.
     pub place: PathBuf,
-    /// Days after which unused workspaces are removed.
-    pub workspace_days: u64,
+    /// Days after which unused workspaces are removed; `None` means never.
+    pub workspace_days: Option<u64>,
     /// Days after which unused sessions are removed; `None` means never.
     pub session_days: Option<u64>,
 }
@@ -178,7 +226,7 @@ impl Cleanup {
     }
 
     fn run(&self) -> Result<(), LogError> {
-        let whom = self.session_days.map(|days| Whom::IdleSince(before(&self.log, days)));
+        let whom = self.session_days.map(|days| EraseTarget::IdleSince(before(&self.log, days)));
         let sessions = match &whom {
             Some(whom) => self.log.would_erase(whom)?.sessions,
             None => Vec::new(),
@@ -200,7 +248,7 @@ impl Cleanup {
     }
 
     fn old(&self, erased: &[String]) -> Result<Workspaces, LogError> {
-        let since = before(&self.log, self.workspace_days);
+        let since = self.workspace_days.map_or(i64::MIN, |days| before(&self.log, days));
         old(&self.log, Some(&self.own), since, erased, self.place.clone())
     }
 }

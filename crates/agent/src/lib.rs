@@ -1,4 +1,4 @@
-//! The agent: turns of model calls and tool calls in a private workspace, with people in the loop.
+//! The agent: turns of model calls and tool calls in a directory, with people in the loop.
 //!
 //! [`Agent::turn`] runs one turn: submit → (call the model → run its calls)* → finish. Each step is
 //! stored in the log before the next one starts, so [`Agent::resume`] can continue after any crash.
@@ -8,11 +8,14 @@ mod agent;
 pub mod approval;
 mod approver;
 mod builder;
+pub mod changes;
 mod config;
 mod describe;
+pub mod environment;
 mod error;
 mod event;
 pub mod expiry;
+mod instructions;
 mod limits;
 mod loop_guard;
 pub mod mcp;
@@ -31,10 +34,11 @@ pub mod tool;
 
 pub use agent::{Agent, HandoffRunner, UserInput};
 pub use approver::{ApprovalReply, Approver, Unattended};
-pub use builder::{AgentBuilder, Kept, Prepared};
-pub use config::{AgentConfig, FindModel, PRESETS, preset};
+pub use builder::{AgentBuilder, Prepared, StartNotice};
+pub use config::{AgentConfig, FindModel, PRESETS, WorkingDirectory, preset};
 pub use error::AgentError;
-pub use event::{Event, FailureKind};
+pub use event::{Event, FailureKind, WholeOutput};
+pub use instructions::{InstructionFiles, Instructions};
 pub use limits::Limits;
 pub use observer::{Frontend, Observer, Source};
 pub use offline::{NAME as OFFLINE, Offline};

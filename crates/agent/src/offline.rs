@@ -10,10 +10,12 @@ use futures_util::{StreamExt as _, stream};
 use waterline::message::{Message, Role, ToolCall};
 use waterline::model;
 use waterline_log::Log;
+use waterline_memory::{Memory, Source};
 use waterline_provider::answer::{Answer, Delta, Stop, Usage};
 use waterline_provider::{Event, EventStream, Model, Request, wire};
-use waterline_session::memory::{Section, Sink};
-use waterline_session::{ModelTarget, SessionConfig};
+use waterline_session::{ModelTarget, SessionConfig, WindowSource};
+
+use crate::environment::without_notes;
 
 /// The name of the offline model.
 pub const NAME: &str = "offline";
@@ -45,7 +47,7 @@ pub struct Offline {
 #[derive(Clone, Debug)]
 struct Sources {
     log: Log,
-    memory: Option<Arc<dyn Sink>>,
+    memory: Option<Arc<Memory>>,
 }
 
 impl Offline {
@@ -57,7 +59,8 @@ impl Offline {
 
     /// Returns the offline model as a target for session configurations.
     pub fn candidate(hint: impl Into<String>) -> ModelTarget {
-        ModelTarget::new(NAME, Self::new(hint))
+        let source = WindowSource::Catalogue;
+        ModelTarget { window_source: source, ..ModelTarget::new(NAME, Self::new(hint)) }
     }
 
     /// Lets the offline models of a session configuration quote from a log and from the configured
@@ -104,6 +107,12 @@ struct Call {
     sources: Option<Sources>,
 }
 
+/// Returns the text of a message without the program's notes.
+fn written(message: &Message) -> String {
+    let texts: Vec<&str> = message.texts().map(without_notes).collect();
+    texts.join("\n")
+}
+
 impl Call {
     fn new(offline: &Offline, request: &Request<'_>) -> Self {
         let counter = model::Models::builtin().unknown().counter();
@@ -124,7 +133,7 @@ impl Call {
     async fn answer(self) -> Answer {
         let message = match &self.newest {
             Some(message) if message.results().next().is_some() => report(message),
-            Some(message) => self.reply(message.text().trim()).await,
+            Some(message) => self.reply(written(message).trim()).await,
             None => Message::assistant(self.about()),
         };
         let stop = if message.calls().next().is_some() { Stop::Calls } else { Stop::End };
@@ -167,9 +176,11 @@ impl Call {
         let Some(memory) = self.sources.as_ref().and_then(|sources| sources.memory.clone()) else {
             return format!("Stored in this session's log: {what}");
         };
-        let text = format!("- {what}");
-        match tokio::task::spawn_blocking(move || memory.keep(Section::Notes, &text)).await {
-            Ok(Ok(())) => format!("Saved to memory: {what}"),
+        let text = what.to_owned();
+        let source =
+            self.session.clone().map(|session| Source { session, message: self.messages as u64 });
+        match tokio::task::spawn_blocking(move || memory.remember(&text, source)).await {
+            Ok(Ok(_)) => format!("Saved to memory: {what}"),
             Ok(Err(error)) => {
                 format!("Stored in this session's log, but not in the memory: {error}")
             }
@@ -206,22 +217,26 @@ impl Call {
         });
         let hits = found.await.ok().and_then(Result::ok).unwrap_or_default();
         // Messages with the most matching words come first, then the newest.
-        let mut passages: BTreeMap<u64, (usize, String)> = BTreeMap::new();
+        let mut passages: BTreeMap<u64, (u32, String)> = BTreeMap::new();
         for hit in hits {
             let message = hit.entry.message(wire::parse_stored);
             // Skips the model's own quotations and the system prompt.
             let is_own = message.role == Role::Assistant
                 && [ABOUT, BRIEF].iter().any(|about| message.text().contains(about));
-            if is_own || message.role == Role::System || !message.has_text() {
+            let is_quotable = message.has_text() || hit.artifact.is_some();
+            if is_own || message.role == Role::System || !is_quotable {
                 continue;
             }
             let position = hit.entry.position;
             let role = message.role.name();
-            let quote = truncate(&message.text(), QUOTE_CHARS);
+            let quote = match &hit.artifact {
+                Some(_) => hit.passage(question, QUOTE_CHARS, wire::parse_stored),
+                None => truncate(&written(&message), QUOTE_CHARS),
+            };
             let line = format!("- message {position}, {role}: {quote}");
-            passages.entry(position).or_insert((0, line)).0 += 1;
+            passages.entry(position).or_insert((0, line)).0 += hit.score / 100;
         }
-        let mut ranked: Vec<(u64, (usize, String))> = passages.into_iter().collect();
+        let mut ranked: Vec<(u64, (u32, String))> = passages.into_iter().collect();
         ranked.sort_by_key(|(position, (words, _))| std::cmp::Reverse((*words, *position)));
         ranked.into_iter().map(|(_, (_, line))| line).take(MAX_QUOTES).collect()
     }
@@ -230,9 +245,10 @@ impl Call {
         let Some(memory) = self.sources.as_ref().and_then(|sources| sources.memory.clone()) else {
             return Vec::new();
         };
-        let words = words(question);
-        let found = tokio::task::spawn_blocking(move || memory.find(&words, MAX_QUOTES)).await;
-        found.ok().and_then(Result::ok).unwrap_or_default()
+        let question = question.to_owned();
+        let found = tokio::task::spawn_blocking(move || memory.find(&question, MAX_QUOTES)).await;
+        let lines = found.ok().and_then(Result::ok).unwrap_or_default();
+        lines.into_iter().map(|line| format!("{}: {}", line.place, line.text)).collect()
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
-use waterline_sandbox::small_file::Folder;
+use waterline_sandbox::small_file::Directory;
 use waterline_sandbox::workspace::Workspace;
 
 const FILE: &str = "SKILL.md";
@@ -38,7 +38,7 @@ struct FrontMatter {
 /// Returns the skills in the given directories, and notices about those that are invalid. A later
 /// skill replaces an earlier one with the same id.
 #[must_use]
-pub fn find(directories: &[Folder]) -> (Vec<Skill>, Vec<String>) {
+pub fn find(directories: &[Directory]) -> (Vec<Skill>, Vec<String>) {
     let mut skills: Vec<Skill> = Vec::new();
     let mut notices = Vec::new();
     for directory in directories {
@@ -69,7 +69,7 @@ fn is_link(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
 }
 
-fn read(parent: &Folder, path: &Path) -> Result<Skill, String> {
+fn read(parent: &Directory, path: &Path) -> Result<Skill, String> {
     let id = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let text = parent.read(&path.join(FILE)).map_err(|error| error.to_string())?;
     let yaml = front_matter(&text)
@@ -110,7 +110,7 @@ fn front_matter(text: &str) -> Option<&str> {
 /// Copies skills into a workspace, so that tools can read them. Existing copies are kept.
 pub(crate) fn unpack(skills: &[Skill], workspace: &Workspace) {
     for skill in skills {
-        let to = format!("skills/{}", skill.id);
+        let to = workspace.path().join("skills").join(&skill.id).display().to_string();
         if workspace.entries(&to).is_err() {
             workspace.copy_into(&to, &skill.folder);
         }
@@ -138,7 +138,7 @@ mod tests {
         write("project/pdf/SKILL.md", "---\nname: pdf\ndescription: ours\n---\n");
         write("project/pdf/scripts/read.sh", "echo");
         let directories =
-            ["user", "project", "nowhere"].map(|name| Folder::own(temp.path().join(name)));
+            ["user", "project", "nowhere"].map(|name| Directory::own(temp.path().join(name)));
         let (skills, notices) = find(&directories[..1]);
         assert_eq!(skills[0].description, "Reads PDF files, page by page");
         assert!(notices[0].contains("broken"), "{notices:?}");
@@ -162,13 +162,14 @@ mod tests {
         let skills = temp.path().join("project/skills");
         symlink(temp.path().join("home/tide"), skills.join("whole")).unwrap();
         symlink(temp.path().join("home/tide/SKILL.md"), skills.join("half/SKILL.md")).unwrap();
-        let (found, notices) = find(&[Folder::of_project(temp.path().join("project"), "skills")]);
+        let (found, notices) =
+            find(&[Directory::of_project(temp.path().join("project"), "skills")]);
         assert_eq!(found.iter().map(|skill| skill.id.as_str()).collect::<Vec<_>>(), ["own"]);
         assert!(
             notices.len() == 2 && notices.iter().all(|notice| notice.contains("it is a link")),
             "{notices:?}"
         );
-        let (found, _) = find(&[Folder::own(&skills)]);
+        let (found, _) = find(&[Directory::own(&skills)]);
         assert_eq!(found.len(), 3, "the user's own skills may be links");
     }
 }

@@ -43,7 +43,7 @@ impl Start {
             Self::Latest => {
                 let filter = Filter { user: user.map(str::to_owned), ..Filter::default() };
                 let latest = log.sessions(&filter)?.into_iter().find(Session::is_conversation);
-                Some(latest.ok_or(AgentError::NothingToResume)?)
+                Some(latest.ok_or(AgentError::NoSession)?)
             }
         };
         match &found {
@@ -71,9 +71,16 @@ impl Start {
                     Self::Open(id) => Session::new(id),
                     _ => Session::with_new_id(),
                 };
-                let user = user.map(str::to_owned);
+                let owner = user.map(str::to_owned);
                 let policy = Some(policy.to_owned());
-                Ok((log.create(Session { user, policy, ..made })?, true))
+                match log.create(Session { user: owner, policy, ..made }) {
+                    // Another process has just created it.
+                    Err(LogError::Exists { .. }) => match self.find(log, user)? {
+                        Some(session) => Ok((session, false)),
+                        None => Err(AgentError::NoSession),
+                    },
+                    created => Ok((created?, true)),
+                }
             }
         }
     }

@@ -392,12 +392,29 @@ fn a_rule_denies_whatever_text_it_matches() {
     assert!(matches!(write(&approval, "x/..//.git/HEAD"), Decision::Refuse(_)));
 }
 
+#[test]
+fn protected_paths_need_approval_in_every_mode() {
+    let commit = |names: &[&str]| json!({"command": "git commit -m x", "protected": names});
+    for mode in [Mode::Selective, Mode::Custom, Mode::None] {
+        let approval = Approval { mode, ..confined() };
+        let decision = decide(&approval, "run_bash_command", &commit(&[".git"]));
+        let Decision::Ask { reason, may_always: true, in_advance: true } = decision else {
+            panic!("{mode:?}")
+        };
+        assert!(reason.ends_with(": .git"), "{reason}");
+        let decision = decide(&approval, "run_bash_command", &commit(&[".git", ".git/hooks"]));
+        assert!(matches!(decision, Decision::Ask { in_advance: false, .. }), "{mode:?}");
+        assert_eq!(bash(&approval, "git commit -m x"), Decision::Run, "{mode:?}");
+    }
+}
+
 /// If the kernel does not confine commands, approval is the only protection.
 #[test]
 fn unconfined_commands_need_approval_in_every_mode() {
     for mode in [Mode::All, Mode::Selective, Mode::Custom, Mode::None] {
         let mut approval = Approval { mode, confined: false, ..Approval::default() };
-        let Decision::Ask { reason, may_always: true } = bash(&approval, "ls") else {
+        let decision = bash(&approval, "ls");
+        let Decision::Ask { reason, may_always: true, in_advance: false } = decision else {
             panic!("{mode:?}")
         };
         assert!(mode == Mode::All || reason.contains("not sandboxed"), "{mode:?}: {reason}");

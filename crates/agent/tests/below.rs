@@ -94,7 +94,7 @@ async fn s0_48_to_s0_58_the_pdf_skill_by_a_sub_agent() {
     );
     let catalogue = sent(&server.received()[0])[0]["content"].to_string();
     assert!(
-        catalogue.contains("pdf: PDF 转图片 (skills/pdf/SKILL.md)")
+        catalogue.contains("pdf: PDF 转图片 (skills/pdf/SKILL.md in your private directory)")
             && !catalogue.contains("步骤说明"),
         "{catalogue}"
     );
@@ -126,7 +126,7 @@ async fn s0_49_a_sub_agent_starts_fresh_and_knows_its_parent() {
         (Some(10), Some(3))
     );
     assert!(child.context_id.starts_with("subagent-") && child.id == child.context_id);
-    assert_eq!(bed.messages(&child.id)[1].text(), "the task below");
+    assert_eq!(bed.story(&child.id)[0], "user: the task below");
     let lists: Vec<Vec<String>> = server.received().iter().map(tools).collect();
     assert!(
         lists.iter().all(|list| list.contains(&"read_file".to_owned())),

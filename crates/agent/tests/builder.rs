@@ -4,7 +4,7 @@
 mod test_bed;
 
 use test_bed::{TestBed, model, says};
-use waterline_agent::{AgentBuilder, AgentError, Kept, Start, UserInput};
+use waterline_agent::{AgentBuilder, AgentError, Start, StartNotice, UserInput};
 use waterline_log::LogError;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -15,11 +15,13 @@ async fn a_session_is_created_resumed_and_forked() {
     let missing = builder().start(Start::Resume("mill".to_owned())).prepare().await.err().unwrap();
     assert!(matches!(missing, AgentError::Log(LogError::NoSession { .. })), "{missing}");
     let none = builder().start(Start::Latest).prepare().await.err().unwrap();
-    assert!(matches!(none, AgentError::NothingToResume), "{none}");
+    assert!(matches!(none, AgentError::NoSession), "{none}");
 
     let opened = builder().start(Start::Open("mill".to_owned())).prepare().await.unwrap();
     assert!(
-        opened.is_new && opened.session.policy.as_deref() == Some("auto") && opened.kept.is_empty()
+        opened.is_new
+            && opened.session.policy.as_deref() == Some("auto")
+            && opened.notices.is_empty()
     );
     let mut agent = opened.open(bed.watcher.clone()).await.unwrap();
     agent.turn(UserInput::new("hello")).await.unwrap();
@@ -52,7 +54,7 @@ async fn a_session_keeps_its_prompt_and_role_and_reports_a_model_change() {
         .prepare()
         .await
         .unwrap();
-    assert_eq!((opened.kept.len(), opened.session.policy.as_deref()), (0, Some("chat")));
+    assert_eq!((opened.notices.len(), opened.session.policy.as_deref()), (0, Some("chat")));
     drop(opened.open(bed.watcher.clone()).await.unwrap());
 
     config.session.model.name = "other".to_owned();
@@ -64,9 +66,9 @@ async fn a_session_keeps_its_prompt_and_role_and_reports_a_model_change() {
         .prepare()
         .await
         .unwrap();
-    let role = Kept::Role { own: "init".to_owned(), asked: "execute".to_owned() };
-    let model = Kept::Model { before: "m".to_owned(), now: "other".to_owned() };
-    assert_eq!(again.kept, [Kept::Prompt, role, model]);
+    let role = StartNotice::Role { own: "init".to_owned(), asked: "execute".to_owned() };
+    let model = StartNotice::Model { before: "m".to_owned(), now: "other".to_owned() };
+    assert_eq!(again.notices, [StartNotice::Prompt, role, model]);
     assert_eq!(again.session.model.as_deref(), Some("other"));
     let unknown = builder().role(Some("chef".to_owned())).prepare().await.err().unwrap();
     assert!(unknown.to_string().contains("init, execute"), "{unknown}");

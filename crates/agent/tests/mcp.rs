@@ -266,3 +266,51 @@ async fn connection_errors_over_http_contain_no_secrets() {
     assert!(error.starts_with("MCP server demo: cannot connect: "), "{error}");
     assert!(error.to_lowercase().contains("refused") && !error.contains(SECRET), "{error}");
 }
+
+/// A server whose pages of tools never end, each with its own cursor.
+#[tokio::test]
+async fn tools_pages_and_definitions_of_a_server_are_limited() {
+    let page = |message: &Value| {
+        let number: usize = message["params"]["cursor"].as_str().unwrap_or("0").parse().unwrap();
+        let tool = |at: usize| json!({"name": format!("t{}", number * 10 + at), "inputSchema": {"type": "object"}});
+        let tools: Vec<Value> = (0..10).map(tool).collect();
+        json!({"result": {"tools": tools, "nextCursor": (number + 1).to_string()}})
+    };
+    let server = server::Server::start(move |request| {
+        let message: Value = serde_json::from_str(&request.body).unwrap_or_default();
+        let mut reply = respond(request, &[], echo);
+        if message["method"] == "tools/list" {
+            let mut answer = json!({"jsonrpc": "2.0", "id": message["id"]});
+            answer.as_object_mut().unwrap().extend(page(&message).as_object().unwrap().clone());
+            let headers = "content-type: application/json\r\nmcp-session-id: s1\r\n".to_owned();
+            reply = Reply::Status { status: 200, headers, body: answer.to_string() };
+        }
+        reply
+    });
+    let server = server.await.unwrap();
+    let connected = connect(&at(&server.url, PATIENT)).await.unwrap();
+    assert_eq!(connected.tools.len(), 200);
+    let text = connected.refused.join("\n");
+    assert!(text.contains("MCP server demo: ") && text.contains("mcp.demo.tools"), "{text}");
+    assert!(server.received().len() < 60, "{} requests", server.received().len());
+
+    // The tools that the user names are found behind others, and the list ends somewhere.
+    let mut only = at(&server.url, PATIENT);
+    only.tools = Some(vec!["t437".to_owned(), "t9999".to_owned()]);
+    let connected = connect(&only).await.unwrap();
+    assert_eq!(names(&connected), ["demo__t437"]);
+    assert_eq!(connected.missing, ["t9999"]);
+}
+
+#[tokio::test]
+async fn a_large_definition_is_refused() {
+    let large = "x".repeat(70_000);
+    let server = server::Server::start(move |request| {
+        let tools = [large.as_str(), "echo"];
+        respond(request, &tools, echo)
+    });
+    let server = server.await.unwrap();
+    let connected = connect(&at(&server.url, PATIENT)).await.unwrap();
+    assert_eq!(names(&connected), ["demo__echo"]);
+    assert!(connected.refused[0].contains("larger than 64 KB"), "{:?}", connected.refused);
+}

@@ -5,7 +5,7 @@ mod test_bed;
 
 use std::sync::{Arc, Mutex};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use test_bed::{Line, TestBed, bash, calls, model, says, sent, tools};
 use waterline_agent::middleware::{HookContext, Hooked, Middleware, To, Verdict};
 use waterline_agent::{
@@ -77,7 +77,9 @@ impl Asks {
             arguments: "{}".to_owned(),
             reason: "the test requires it".to_owned(),
             may_always: true,
+            in_advance: true,
             context_id: None,
+            directories: Vec::new(),
             info: Box::default(),
         };
         Ok(if hook == self.0 { Verdict::Interrupt(request) } else { Verdict::Ok })
@@ -262,7 +264,9 @@ impl Middleware for AsksAboutCalls {
             arguments: call.arguments.clone(),
             reason: "the test requires it".to_owned(),
             may_always: true,
+            in_advance: true,
             context_id: None,
+            directories: Vec::new(),
             info: Box::default(),
         }))
     }
@@ -341,6 +345,71 @@ async fn tools_are_emulated_retried_and_selected() {
         error.contains("unknown tool \"run_bash\"") && error.contains("run_bash_command"),
         "{error}"
     );
+}
+
+/// A tool of a server, with a long description.
+struct Many(String);
+
+impl waterline_agent::tool::Callable for Many {
+    fn name(&self) -> &str {
+        &self.0
+    }
+
+    fn about(&self) -> &str {
+        "Reads a tide gauge.\nIt returns the level in metres above the zero of the chart."
+    }
+
+    fn schema(&self) -> Value {
+        json!({"type": "object", "properties": {"gauge": {"description": "x ".repeat(200)}}})
+    }
+
+    fn capability(&self) -> waterline_agent::tool::Capability {
+        waterline_agent::tool::Capability::Read
+    }
+
+    fn call<'a>(
+        &'a self,
+        _: Value,
+        _: &'a waterline_agent::tool::ToolContext,
+    ) -> futures_util::future::BoxFuture<
+        'a,
+        Result<waterline_agent::tool::Output, waterline_agent::tool::Failure>,
+    > {
+        Box::pin(async { Ok(waterline_agent::tool::Output::text("4.2 m")) })
+    }
+}
+
+/// The definitions of servers' tools take at most a fifth of the window. The others are named in the
+/// system prompt, can be described, and are reached through `call_tool`.
+#[tokio::test]
+async fn many_tools_of_servers_are_listed_in_short() {
+    let bed = TestBed::new();
+    let server = model(vec![
+        calls("describe_tool", json!({"name": "tide__199"})),
+        calls("call_tool", json!({"name": "tide__199", "arguments": {"gauge": "a"}})),
+        says("4.2 m"),
+    ]);
+    let mut config = bed.config(&server);
+    for number in 0..200 {
+        config.toolbox.add(std::sync::Arc::new(Many(format!("tide__{number}")))).unwrap();
+    }
+    let mut agent = bed.open(config).await;
+    assert!(
+        agent.config().notices[0].contains("1/5 of the window"),
+        "{:?}",
+        agent.config().notices
+    );
+    agent.turn(UserInput::new("how high?")).await.unwrap();
+    let request = &server.received()[0];
+    let body: Value = serde_json::from_str(&request.body).unwrap();
+    let definitions = body["tools"].to_string().len() / 4;
+    assert!(definitions <= 22_000, "{definitions} of 100,000 tokens");
+    let prompt = sent(request)[0]["content"].to_string();
+    assert!(prompt.contains("- tide__199: Reads a tide gauge. (call describe_tool"), "{prompt}");
+    assert!(request.body.len() / 4 < 30_000, "{} tokens", request.body.len() / 4);
+    let story = bed.story("s");
+    assert!(story[2].contains("It returns the level in metres"), "{story:?}");
+    assert_eq!(story[4], "tool: 4.2 m");
 }
 
 /// S4.38, S4.39, C4.4: the seed's window, with its numbers, as a setting with options.

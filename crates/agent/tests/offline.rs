@@ -8,9 +8,9 @@ use waterline::message::Message;
 use waterline::policy::Policy;
 use waterline_agent::{OFFLINE, Offline};
 use waterline_log::{Log, Session};
+use waterline_memory::Memory;
 use waterline_provider::answer::Stop;
 use waterline_provider::wire::Tool;
-use waterline_session::memory::DayFiles;
 use waterline_session::{LiveSession, SessionConfig};
 
 fn tool(name: &str) -> Tool {
@@ -27,7 +27,7 @@ async fn live(directory: &Path, session: &str) -> LiveSession {
     log.create(Session::new(session)).unwrap();
     let config = SessionConfig {
         tools: vec![tool("list_files"), tool("read_file")],
-        memory: Some(Arc::new(DayFiles::new(directory.join("memory")))),
+        memory: Some(Arc::new(Memory::new(directory.join("memory")))),
         ..SessionConfig::new(
             Offline::candidate("Set ANTHROPIC_API_KEY."),
             Policy::preset("auto").unwrap(),
@@ -56,6 +56,16 @@ async fn it_quotes_earlier_messages_and_says_what_it_is() {
     assert!(answer.contains("I can only quote"), "{answer}");
     let nothing = say(&mut live, "zebra?").await;
     assert!(nothing.starts_with("Nothing in this session"), "{nothing}");
+}
+
+#[tokio::test]
+async fn a_chinese_question_finds_the_answer() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut live = live(directory.path(), "s").await;
+    say(&mut live, "大门密码是4711").await;
+    say(&mut live, "今天天气不错").await;
+    let answer = say(&mut live, "大门密码是多少？").await;
+    assert!(answer.contains("message 1, user: 大门密码是4711"), "{answer}");
 }
 
 #[tokio::test]

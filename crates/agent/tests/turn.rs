@@ -59,7 +59,7 @@ async fn a_turn_calls_tools_until_there_is_an_answer() {
     );
     assert_eq!(bed.log().session("s").unwrap().title, "measure");
     assert!(!agent.is_open().unwrap());
-    assert!(matches!(agent.resume().await, Err(AgentError::Finished)));
+    assert!(matches!(agent.resume().await, Err(AgentError::NothingToResume)));
 }
 
 /// Sections G and S2.6: at the limit the model is asked for a report, with an ephemeral message.
@@ -342,7 +342,7 @@ async fn a_call_without_a_timely_approval_is_not_run() {
     let bed = TestBed::new();
     let server = model(vec![bash("git push"), says("not pushed")]);
     let mut config = bed.config(&server);
-    config.approval.time = Duration::from_millis(50);
+    config.approval.time = Some(Duration::from_millis(50));
     bed.open(config).await.turn(UserInput::new("publish")).await.unwrap();
     assert!(bed.story("s")[2].contains("Not run: no approval within"), "{:?}", bed.story("s"));
 }
@@ -543,12 +543,36 @@ async fn earlier_messages_can_be_recalled() {
     agent.turn(UserInput::new("The door code of the mill is 4711.")).await.unwrap();
     agent.turn(UserInput::new("what was it?")).await.unwrap();
     assert!(
-        bed.story("s")[4].contains("[message 2, user]\nThe door code of the mill is 4711."),
+        bed.story("s")[4].contains("]\nThe door code of the mill is 4711.\n\n[message 3"),
         "{:?}",
         bed.story("s")
     );
     agent.turn(UserInput::new("and the zebra?")).await.unwrap();
     assert!(bed.story("s")[8].contains("no message before this turn"), "{:?}", bed.story("s"));
+}
+
+/// The part of a result that was never sent is found too, with the artifact that has the rest.
+#[tokio::test]
+async fn truncated_results_can_be_recalled() {
+    let bed = TestBed::new();
+    let text: String = (1..=9_000).map(|n| format!("module_{n} compiled\n")).collect();
+    std::fs::create_dir_all(bed.workspace()).unwrap();
+    std::fs::write(bed.workspace().join("long.txt"), &text).unwrap();
+    let handle: String = blake3::hash(text.as_bytes()).to_hex().chars().take(16).collect();
+    let server = model(vec![
+        calls("read_file", json!({"path": "long.txt"})),
+        says("long"),
+        calls("recall", json!({"query": "module_5123"})),
+        says("it was compiled"),
+    ]);
+    let mut agent = bed.agent(&server).await;
+    agent.turn(UserInput::new("read it")).await.unwrap();
+    assert!(!bed.story("s")[2].contains("module_5123"));
+    agent.turn(UserInput::new("what about that module?")).await.unwrap();
+    let found = &bed.story("s")[6];
+    assert!(found.contains("[message 4, tool, "), "{found}");
+    assert!(found.contains(&format!(", artifact {handle}; has: ")), "{found}");
+    assert!(found.contains("module_5123 compiled"), "{found}");
 }
 
 #[tokio::test]
@@ -643,13 +667,14 @@ async fn a_cleared_session_starts_with_its_prompt() {
     let bed = TestBed::new();
     let server = model(vec![says("one"), says("two")]);
     bed.agent(&server).await.turn(UserInput::new("first")).await.unwrap();
-    bed.log().cut("s").unwrap();
+    bed.log().clear("s").unwrap();
     bed.agent(&server).await.turn(UserInput::new("second")).await.unwrap();
     let last = sent(&server.received()[1]);
     assert!(
         last.len() == 2
             && last[0]["role"] == "system"
-            && last[0]["content"].to_string().contains("Your workspace is"),
+            && last[0]["content"].to_string().contains("private directory")
+            && last[1]["content"].to_string().contains("Working directory: "),
         "{last:?}"
     );
 }
@@ -836,7 +861,7 @@ async fn s4_14_a_run_has_an_id_in_events_checkpoints_and_state() {
     assert!(ends.iter().all(|source| source.step == 2), "{ends:?}");
 }
 
-/// S3.2: the model knows the time. The system prompt has it, and a message after a pause; what was
+/// S3.2: the model knows the time. The first message has it, and a message after a pause; what was
 /// sent before stays as it was.
 #[tokio::test]
 async fn s3_2_the_time_is_given_without_changing_what_was_sent() {
@@ -854,8 +879,8 @@ async fn s3_2_the_time_is_given_without_changing_what_was_sent() {
         agent.turn(UserInput::new("and now?")).await.unwrap();
     }
     let requests: Vec<Vec<Value>> = server.received().iter().map(sent).collect();
-    assert!(requests[0][0]["content"].to_string().contains("This session started at 2023-11-1"));
-    assert!(!requests[1].last().unwrap().to_string().contains("[2023"), "no pause");
+    assert!(requests[0][1]["content"].to_string().contains("Time: 2023-11-1"));
+    assert!(!requests[1].last().unwrap().to_string().contains("2023"), "no pause");
     assert!(requests[2].last().unwrap().to_string().contains("[2023-11-1"), "{:?}", requests[2]);
     assert_eq!(requests[2][..requests[1].len()], requests[1][..], "the prefix is unchanged");
 }

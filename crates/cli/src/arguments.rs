@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use waterline::message::Wire;
 use waterline_agent::approval::Mode;
-use waterline_config::{ModelOverrides, Overrides};
+use waterline_config::{ModelOverrides, Overrides, WorkspaceChoice};
+use waterline_sandbox::network::Host;
 use waterline_sandbox::workspace::Grant;
 
 use crate::environment::environment;
@@ -65,7 +66,11 @@ pub struct AgentArguments {
     /// Role of the agent: init, execute, or one of your own
     #[arg(long, value_name = "NAME")]
     pub role: Option<String>,
-    /// Let the agent access this directory as well as its workspace; DIR:ro for reading only
+    /// Where the agent works: here, private, or a directory (default: here in a git work tree or
+    /// where you agreed to it, else private)
+    #[arg(long, value_name = "here|private|DIR")]
+    pub workspace: Option<WorkspaceChoice>,
+    /// Let the agent access this directory too; DIR:ro for reading only
     #[arg(long = "allow-dir", value_name = "DIR")]
     pub allow_dirs: Vec<Grant>,
     /// When to ask before a tool call: all, selective, custom, none
@@ -74,6 +79,9 @@ pub struct AgentArguments {
     /// Allow commands to use the network
     #[arg(long)]
     pub allow_network: bool,
+    /// Allow commands to reach this host: crates.io, *.pypi.org, localhost:8080
+    #[arg(long = "allow-host", value_name = "HOST")]
+    pub allow_hosts: Vec<Host>,
     /// Trust the servers that this directory's waterline.toml names, for this run
     #[arg(long)]
     pub trust_project: bool,
@@ -91,15 +99,100 @@ impl AgentArguments {
             memory: flags.memory,
             user: flags.user.or_else(user_of_environment),
             role: flags.role,
+            workspace: flags.workspace,
             allow_dirs: flags.allow_dirs,
             approval: flags.approval,
             allow_network: flags.allow_network,
+            allow_hosts: flags.allow_hosts.iter().map(Host::to_string).collect(),
             ..Overrides::default()
         }
+    }
+}
+
+/// Returns the flags that repeat these overrides, each with a space before it, quoted for a shell.
+/// What the session stores is repeated too.
+pub fn repeated(overrides: &Overrides) -> String {
+    let path = |path: &PathBuf| path.display().to_string();
+    let model = &overrides.model;
+    let workspace = overrides.workspace.as_ref().map(|choice| match choice {
+        WorkspaceChoice::Private => "private".to_owned(),
+        WorkspaceChoice::Here => "here".to_owned(),
+        WorkspaceChoice::Directory(directory) => path(directory),
+    });
+    let single = [
+        ("base-url", model.base_url.clone()),
+        ("model", model.model.clone()),
+        ("wire", model.wire.map(|wire| wire.to_string())),
+        ("key-file", model.key_file.as_ref().map(path)),
+        ("window", model.window.map(|window| window.to_string())),
+        ("policy", overrides.policy.clone()),
+        ("max-tokens", overrides.max_tokens.map(|tokens| tokens.to_string())),
+        ("memory", overrides.memory.as_ref().map(path)),
+        ("user", overrides.user.clone()),
+        ("role", overrides.role.clone()),
+        ("workspace", workspace),
+        ("approval", overrides.approval.map(|mode| settings::approval(mode).to_owned())),
+    ];
+    let single = single.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    let sets = overrides.sets.iter().map(|(key, value)| ("set", format!("{key}={value}")));
+    let grants = overrides.allow_dirs.iter().map(|grant| {
+        ("allow-dir", format!("{}{}", path(&grant.path), if grant.writable { "" } else { ":ro" }))
+    });
+    let all = single.chain(sets).chain(grants);
+    let mut flags: String =
+        all.map(|(name, value)| format!(" --{name} {}", quoted(&value))).collect();
+    if overrides.allow_network {
+        flags.push_str(" --allow-network");
+    }
+    flags
+}
+
+/// Quotes an argument for a shell if it has characters that mean something there.
+pub fn quoted(argument: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=@%+,".contains(c);
+    if !argument.is_empty() && argument.chars().all(is_plain) {
+        argument.to_owned()
+    } else {
+        format!("'{}'", argument.replace('\'', r"'\''"))
     }
 }
 
 /// Returns the user that the environment names. `.env` may come from someone else and names none.
 pub fn user_of_environment() -> Option<String> {
     environment().variable("WATERLINE_USER")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_argument_with_spaces_is_quoted() {
+        assert_eq!(quoted("sessions.db"), "sessions.db");
+        assert_eq!(quoted("my files/it's.db"), r"'my files/it'\''s.db'");
+        assert_eq!(quoted("a;b"), "'a;b'");
+    }
+
+    #[test]
+    fn everything_that_was_given_is_repeated() {
+        let flags = AgentArguments {
+            model: ModelArguments {
+                model: Some("offline".to_owned()),
+                window: Some(9_000),
+                ..ModelArguments::default()
+            },
+            sets: vec![("fold.high".to_owned(), "60%".to_owned())],
+            memory: Some(PathBuf::from("my mem")),
+            workspace: Some(WorkspaceChoice::Private),
+            allow_dirs: vec!["docs:ro".parse().unwrap(), ".".parse().unwrap()],
+            approval: Some(Mode::All),
+            allow_network: true,
+            ..AgentArguments::default()
+        };
+        assert_eq!(
+            repeated(&flags.overrides()),
+            " --model offline --window 9000 --memory 'my mem' --workspace private --approval all \
+             --set fold.high=60% --allow-dir docs:ro --allow-dir . --allow-network"
+        );
+    }
 }

@@ -60,7 +60,7 @@ impl Database {
             Some(url) => url,
             None => default_path()?.display().to_string(),
         };
-        let is_server = url.starts_with("postgres://") || url.starts_with("postgresql://");
+        let is_server = url.starts_with("postgres:") || url.starts_with("postgresql:");
         let file =
             url.strip_prefix("sqlite://").or_else(|| url.strip_prefix("sqlite:")).unwrap_or(&url);
         let exists =
@@ -103,18 +103,27 @@ fn shown(url: &str) -> String {
             let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
             format!("{scheme}://{}", host.split('?').next().unwrap_or_default())
         }
-        None if url.contains("password=") => "(set)".to_owned(),
+        None if url.contains("password=") || url.starts_with("postgres") && url.contains('@') => {
+            "(set)".to_owned()
+        }
         None => url.to_owned(),
     }
 }
 
 fn default_path() -> Result<PathBuf> {
-    Ok(data_folder()?.join("sessions.db"))
+    Ok(data_directory()?.join("sessions.db"))
 }
 
 /// Returns the user's data directory.
-pub fn data_folder() -> Result<PathBuf> {
+pub fn data_directory() -> Result<PathBuf> {
     Ok(environment().data_directory()?)
+}
+
+/// Returns the default log if it has a session with this id or unique prefix. A log that cannot be
+/// opened has none.
+pub fn in_default_log(id: &str) -> Option<Log> {
+    let log = Database::default().open_existing().ok()?;
+    log.find(id).is_ok().then_some(log)
 }
 
 /// Returns the sessions with these ids or unique prefixes; all sessions if none is given.
@@ -136,6 +145,7 @@ mod tests {
             "postgres://host:5432/db"
         );
         assert_eq!(shown("host=h password=hush"), "(set)");
+        assert_eq!(shown("postgresql:/me:hush@host/db"), "(set)");
         assert_eq!(shown("/home/a@b/what?.db"), "/home/a@b/what?.db");
     }
 }

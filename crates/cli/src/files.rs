@@ -79,7 +79,14 @@ fn cannot_write(path: &Path) -> String {
 
 /// Removes the temporary name from an error: the user does not know it.
 fn without_name(error: std::io::Error) -> std::io::Error {
-    if error.raw_os_error().is_some() { error } else { error.kind().into() }
+    match (error.raw_os_error(), error.kind()) {
+        (Some(_), _) => error,
+        // The standard library calls a missing directory a missing entity.
+        (None, kind @ std::io::ErrorKind::NotFound) => {
+            std::io::Error::new(kind, text!("directory-missing"))
+        }
+        (None, kind) => kind.into(),
+    }
 }
 
 impl Write for Output {

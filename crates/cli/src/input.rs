@@ -5,18 +5,18 @@
 //! output. Lines are read one at a time, so that a file may be larger than memory.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, IsTerminal, Read, Write};
+use std::io::{BufRead, BufReader, IsTerminal, Write};
 use std::ops::ControlFlow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use waterline::message::Wire;
-use waterline_log::Log;
+use waterline_log::{Log, MAX_INPUT_BYTES, read_all, read_line};
 use waterline_provider::wire::{self, Conversation, ParseError};
 use waterline_transcript::{MESSAGES, Transcript, archive};
 
-use crate::db::Stored;
+use crate::db::{self, Stored};
 use crate::show::lines;
 use crate::text;
 
@@ -40,11 +40,8 @@ enum Source {
 impl Input {
     /// Opens a file, or standard input for `-`.
     pub fn open(name: &str, from: Option<Wire>) -> Result<Self> {
-        let mut bytes = Vec::new();
         let (name, source) = if name == "-" {
-            std::io::stdin()
-                .lock()
-                .read_to_end(&mut bytes)
+            let bytes = read_all(&mut std::io::stdin().lock(), MAX_INPUT_BYTES)
                 .with_context(|| text!("cannot-read", path = text!("standard-input")))?;
             (text!("standard-input"), Source::Memory(bytes))
         } else {
@@ -53,15 +50,16 @@ impl Input {
                 (name.to_owned(), Source::File(PathBuf::from(name)))
             } else {
                 // A pipe can be read only once.
-                file.read_to_end(&mut bytes).with_context(|| text!("cannot-read", path = name))?;
+                let bytes = read_all(&mut file, MAX_INPUT_BYTES)
+                    .with_context(|| text!("cannot-read", path = name))?;
                 (name.to_owned(), Source::Memory(bytes))
             }
         };
         let mut input = Self { name, source, from, read: None };
         input.read = input.sessions()?;
         if input.read.is_none() && !input.has_lines()? {
-            let mut bytes = Vec::new();
-            input.reader()?.read_to_end(&mut bytes).with_context(|| input.cannot_read())?;
+            let bytes = read_all(&mut *input.reader()?, MAX_INPUT_BYTES)
+                .with_context(|| input.cannot_read())?;
             input.read = Some(vec![input.parse(bytes, 0)?]);
         }
         Ok(input)
@@ -81,10 +79,17 @@ impl Input {
         })
     }
 
-    /// Opens a file or, with `--db`, a stored session.
+    /// Opens a file or, with `--db`, a stored session. A name that is not a file is looked up in
+    /// the default log.
     pub fn of(name: &str, from: Option<Wire>, stored: &Stored) -> Result<Self> {
-        match stored.open()? {
+        if let Some(log) = stored.open()? {
+            return Self::stored(&log, name);
+        }
+        let is_missing = name != "-" && !Path::new(name).exists();
+        let known = if is_missing { db::in_default_log(name) } else { None };
+        match known {
             Some(log) => Self::stored(&log, name),
+            None if is_missing => bail!(text!("input-missing", name = name)),
             None => Self::open(name, from),
         }
     }
@@ -147,7 +152,7 @@ impl Input {
         let mut reader = self.reader()?;
         for number in 0.. {
             let mut line = Vec::new();
-            let read = reader.read_until(b'\n', &mut line).with_context(|| self.cannot_read())?;
+            let read = read_line(&mut *reader, &mut line).with_context(|| self.cannot_read())?;
             if read == 0 {
                 break;
             }

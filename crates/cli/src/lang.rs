@@ -14,23 +14,27 @@ use crate::number::number;
 
 /// The catalogues, one file per part of the program. English help texts are the doc comments of the
 /// arguments.
-const ENGLISH: [&str; 7] = [
+const ENGLISH: &[&str] = &[
     include_str!("../locales/en/chat.ftl"),
     include_str!("../locales/en/terminal.ftl"),
     include_str!("../locales/en/program.ftl"),
     include_str!("../locales/en/sessions.ftl"),
     include_str!("../locales/en/replay.ftl"),
+    include_str!("../locales/en/bench.ftl"),
     include_str!("../locales/en/doctor.ftl"),
     include_str!("../locales/en/errors.ftl"),
+    include_str!("../locales/en/reasons.ftl"),
 ];
-const CHINESE: [&str; 8] = [
+const CHINESE: &[&str] = &[
     include_str!("../locales/zh/chat.ftl"),
     include_str!("../locales/zh/terminal.ftl"),
     include_str!("../locales/zh/program.ftl"),
     include_str!("../locales/zh/sessions.ftl"),
     include_str!("../locales/zh/replay.ftl"),
+    include_str!("../locales/zh/bench.ftl"),
     include_str!("../locales/zh/doctor.ftl"),
     include_str!("../locales/zh/errors.ftl"),
+    include_str!("../locales/zh/reasons.ftl"),
     include_str!("../locales/zh/help.ftl"),
 ];
 
@@ -103,8 +107,8 @@ fn bundle(lang: Lang) -> &'static FluentBundle<FluentResource> {
     static EN: OnceLock<FluentBundle<FluentResource>> = OnceLock::new();
     static ZH: OnceLock<FluentBundle<FluentResource>> = OnceLock::new();
     match lang {
-        Lang::En => EN.get_or_init(|| load(&ENGLISH, "en")),
-        Lang::Zh => ZH.get_or_init(|| load(&CHINESE, "zh")),
+        Lang::En => EN.get_or_init(|| load(ENGLISH, "en")),
+        Lang::Zh => ZH.get_or_init(|| load(CHINESE, "zh")),
     }
 }
 
@@ -145,7 +149,7 @@ mod tests {
 
     #[test]
     fn every_catalogue_parses() {
-        for file in ENGLISH.iter().chain(&CHINESE) {
+        for file in ENGLISH.iter().chain(CHINESE) {
             let errors = FluentResource::try_new((*file).to_owned()).err();
             assert!(errors.is_none(), "{:?}", errors.map(|(_, errors)| errors));
         }

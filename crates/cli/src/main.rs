@@ -15,8 +15,10 @@ mod input;
 mod lang;
 mod logging;
 mod mentions;
+mod moved_files;
 mod number;
 mod open_session;
+mod place;
 mod printer;
 mod sessions;
 mod settings;
@@ -54,6 +56,8 @@ enum Command {
     Replay(Box<command::replay::Arguments>),
     Sessions(command::sessions::Arguments),
     Tokens(command::tokens::Arguments),
+    Bench(command::bench::Arguments),
+    Recall(command::recall::Arguments),
     Check(command::check::Arguments),
     Config(command::config::Arguments),
     Doctor(command::doctor::Arguments),
@@ -89,6 +93,8 @@ fn run(command: &Command) -> anyhow::Result<ExitCode> {
         Command::Replay(arguments) => command::replay::run(arguments),
         Command::Sessions(arguments) => command::sessions::run(arguments),
         Command::Tokens(arguments) => command::tokens::run(arguments),
+        Command::Bench(arguments) => command::bench::run(arguments),
+        Command::Recall(arguments) => command::recall::run(arguments),
         Command::Check(arguments) => command::check::run(arguments),
         Command::Config(arguments) => command::config::run(arguments),
         Command::Doctor(arguments) => command::doctor::run(arguments),

@@ -1,13 +1,17 @@
-//! Prints a turn as it happens: the answer to standard output and notices to standard error, or all
-//! of it as JSON.
+//! Prints a turn as it happens: on a terminal as the chat does, else the answer to standard output
+//! and notices to standard error, or all of it as JSON.
 
+use std::convert::Infallible;
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
+use waterline_agent::changes::FileDiff;
+use waterline_agent::tool::Capability;
 use waterline_agent::{
     ApprovalReply, ApprovalRequest, Approver, Ending, Event, Observer, Outcome, Question, Source,
 };
@@ -15,16 +19,19 @@ use waterline_provider::answer::Delta;
 use waterline_session::{Event as CallEvent, LiveSession};
 
 use crate::error::describe;
-use crate::show::{call_note, cut, handed_off, lines, odd};
-use crate::terminal::{Keyboard, Typed, asking, forget_typed};
+use crate::show::{call_note, handed_off, lines, odd, refusal, remembered, truncate};
+use crate::terminal::asking::Asked;
+use crate::terminal::{
+    DIFF_LINES, Keyboard, Screen, Typed, asking, changed_files, counts, forget_typed, rows_of,
+};
 use crate::text;
 
 /// Columns shown of a tool call.
 const CALL: usize = 100;
 
 /// The result of a call that needs approval without a terminal. The model reads it.
-const NO_TERMINAL: &str =
-    "no one is available to approve it; --yes approves all but critical calls";
+const NO_TERMINAL: &str = "no one is available to approve it; --yes approves all calls except critical ones, commands \
+     without a sandbox, and protected files";
 
 /// Prints a turn for a pipe, a file or a program; it also works on a terminal.
 pub struct Printer {
@@ -34,6 +41,10 @@ pub struct Printer {
     streams: bool,
     /// Part of an answer is on the current line.
     is_in_line: AtomicBool,
+    /// The screen, if people read the output as it arrives.
+    screen: Option<Arc<Screen>>,
+    /// The ids of calls whose changes were shown before they were approved.
+    shown: Mutex<Vec<String>>,
 }
 
 impl Printer {
@@ -41,7 +52,30 @@ impl Printer {
     /// approval, except critical ones.
     pub fn new(json: bool, yes: bool, streams: bool) -> Self {
         let streams = streams && std::io::stdout().is_terminal();
-        Self { json, yes, streams, is_in_line: AtomicBool::new(false) }
+        let has_screen = streams && !json && std::io::stderr().is_terminal();
+        let screen = has_screen.then(|| Arc::new(Screen::new()));
+        Self {
+            json,
+            yes,
+            streams,
+            is_in_line: AtomicBool::new(false),
+            shown: Mutex::default(),
+            screen,
+        }
+    }
+
+    /// Shows the progress of a turn and reads the keyboard, if there is a screen. Never returns.
+    pub async fn attend(&self) -> Infallible {
+        let Some(screen) = &self.screen else { return std::future::pending().await };
+        let listener = Arc::clone(screen);
+        let _keyboard =
+            Keyboard::listen(screen.has_footer(), screen.typing(), move |typed| match typed {
+                Typed::Draft(_) => listener.draft_changed(),
+                Typed::Line(line) => listener.submit(&line),
+                Typed::End => listener.close_input(),
+            });
+        screen.animate().await;
+        std::future::pending().await
     }
 
     /// Prints the session and the model.
@@ -50,6 +84,8 @@ impl Printer {
         let model = live.model().name.as_str();
         if self.json {
             print(&json!({"event": "session", "session": id, "model": model}));
+        } else if let Some(screen) = self.screen.as_ref().filter(|_| is_new) {
+            screen.print_note(&text!("run-session", id = id, model = lines(model)));
         } else if is_new {
             anstream::eprintln!("{}", text!("run-session", id = id, model = lines(model)));
         }
@@ -69,6 +105,9 @@ impl Printer {
         if self.json {
             print(&json!({"event": "notice", "text": text}));
             return;
+        }
+        if let Some(screen) = &self.screen {
+            return screen.print_note(text);
         }
         self.break_line();
         anstream::eprintln!("waterline: {}", lines(text));
@@ -118,7 +157,34 @@ impl Printer {
         Ok(())
     }
 
+    fn shown(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Shows on a terminal what a call changed, unless it was shown before.
+    fn show_changes(&self, id: &str, capability: Capability, changes: &[FileDiff]) {
+        if !std::io::stderr().is_terminal() || self.shown().iter().any(|shown| shown == id) {
+            return;
+        }
+        self.break_line();
+        if capability != Capability::Write {
+            changed_files(changes).iter().for_each(|files| anstream::eprintln!("  {files}"));
+            return;
+        }
+        for diff in changes {
+            let (rows, hidden) = rows_of(diff, DIFF_LINES);
+            let counted = counts(diff.added, diff.removed);
+            anstream::eprintln!("  {} {counted}{rows}", lines(&diff.path));
+            if hidden > 0 {
+                anstream::eprintln!("  {}", text!("call-more-lines", count = hidden));
+            }
+        }
+    }
+
     fn break_line(&self) {
+        if let Some(screen) = &self.screen {
+            screen.end_turn();
+        }
         if !self.json && self.is_in_line.swap(false, Ordering::Relaxed) {
             anstream::println!();
         }
@@ -134,7 +200,7 @@ impl Printer {
         anstream::eprint!("{text} ");
         let (sender, mut lines) = tokio::sync::mpsc::unbounded_channel();
         let _keyboard = Keyboard::listen(false, Arc::default(), move |typed| match typed {
-            Typed::Begun(_) => {}
+            Typed::Draft(_) => {}
             Typed::Line(line) => drop(sender.send(Some(line))),
             Typed::End => drop(sender.send(None)),
         });
@@ -153,6 +219,9 @@ impl Observer for Printer {
             }
             return;
         }
+        if let Some(screen) = &self.screen {
+            return screen.on_event(source, event);
+        }
         match event {
             Event::Call(CallEvent::Delta(Delta::Text(_))) if !self.streams => {}
             Event::Call(CallEvent::Delta(Delta::Text(text))) => {
@@ -166,14 +235,24 @@ impl Observer for Printer {
                 }
             }
             Event::ToolBegins { name, arguments, .. } => {
-                self.note(&cut(&format!("{name} {arguments}"), CALL))
+                self.note(&truncate(&format!("{name} {arguments}"), CALL))
             }
-            Event::ToolEnds { name, text, failed: true, .. } => {
-                let cause = text.lines().next().unwrap_or_default();
-                self.note(&cut(&text!("run-failed", name = name.as_str(), cause = cause), CALL));
+            Event::ToolEnds { id, name, text, failed, info, changes, .. } => {
+                if *failed {
+                    let cause = text.lines().next().unwrap_or_default();
+                    let failed = text!("run-failed", name = name.as_str(), cause = cause);
+                    self.note(&truncate(&failed, CALL));
+                }
+                self.show_changes(id, info.capability, changes);
+            }
+            Event::Refused { refused, .. } => {
+                refused.iter().for_each(|refused| self.note(&refusal(refused)))
             }
             Event::HandedOff { to, session } => self.note(&handed_off(to, session)),
             Event::Steered(text) | Event::Notice(text) => self.note(text),
+            Event::Remembered { text, replaced, is_lasting } => {
+                self.note(&remembered(text, replaced.as_deref(), *is_lasting))
+            }
             Event::HookFailed { middleware, hook, why } => {
                 let name = format!("{middleware}: {hook}");
                 self.note(&text!("run-failed", name = name, cause = why.as_str()));
@@ -181,7 +260,10 @@ impl Observer for Printer {
             // The text of a sub-agent is not the answer; its calls are shown.
             Event::Below { context_id, event } => match &**event {
                 Event::ToolBegins { name, arguments, .. } => {
-                    self.note(&cut(&format!("{context_id}: {name} {arguments}"), CALL))
+                    self.note(&truncate(&format!("{context_id}: {name} {arguments}"), CALL))
+                }
+                Event::ToolEnds { id, info, changes, .. } => {
+                    self.show_changes(id, info.capability, changes);
                 }
                 Event::HookFailed { .. } => self.on_event(source, event),
                 _ => {}
@@ -194,18 +276,27 @@ impl Observer for Printer {
 impl Approver for Printer {
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalReply> {
         Box::pin(async move {
-            // A call that cannot be approved for good is not approved in advance.
-            if self.yes && request.may_always {
+            if self.yes && request.in_advance {
                 return ApprovalReply::Allow;
             }
-            let (mut text, asked) = asking::request(request);
+            if let Some(screen) = self.screen.as_ref().filter(|_| std::io::stdin().is_terminal()) {
+                return screen.approve(request).await;
+            }
+            let Asked { mut text, question } = asking::request(request);
             loop {
                 let Some(line) = self.ask_line(&text).await else {
                     return ApprovalReply::NoReply(NO_TERMINAL.to_owned());
                 };
+                if request.info.diff.is_some() {
+                    self.shown().push(request.call_id.clone());
+                }
+                if asking::is_view(&line) {
+                    text = asking::view(request).text;
+                    continue;
+                }
                 match asking::word(line) {
                     Some(word) => return word,
-                    None => text.clone_from(&asked),
+                    None => text.clone_from(&question),
                 }
             }
         })
@@ -213,9 +304,16 @@ impl Approver for Printer {
 
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<String>> {
         Box::pin(async move {
+            if let Some(screen) = self.screen.as_ref().filter(|_| std::io::stdin().is_terminal()) {
+                return screen.ask(question).await;
+            }
             let line = self.ask_line(&asking::question(question)).await?;
             asking::answer(question, line)
         })
+    }
+
+    fn poll_steering(&self) -> Vec<String> {
+        self.screen.as_ref().map(|screen| screen.poll_steering()).unwrap_or_default()
     }
 }
 
@@ -236,7 +334,10 @@ fn print(line: &Value) {
 /// Whether an event is left out of the JSON lines: the first and the last line report the same.
 fn is_internal(event: &Event) -> bool {
     match event {
-        Event::Begins | Event::Ends | Event::Failed { .. } | Event::Call(CallEvent::Raw(_)) => true,
+        Event::Begins
+        | Event::Ends
+        | Event::Failed { .. }
+        | Event::Call(CallEvent::Raw(_) | CallEvent::Sent { .. } | CallEvent::Responds) => true,
         Event::Below { event, .. } => is_internal(event),
         _ => false,
     }

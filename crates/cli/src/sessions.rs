@@ -1,11 +1,10 @@
 //! Sessions that a command reads: standard input, files, directories, and the log.
 
-use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use waterline_log::{Log, Session};
+use waterline_log::{Log, MAX_INPUT_BYTES, Session, read_all};
 use waterline_transcript::{Notice, Source, Transcript, archive};
 
 use crate::db::{self, Stored};
@@ -87,17 +86,17 @@ pub fn source(name: &str) -> Result<Source> {
 /// bytes are kept.
 pub fn of_file(path: &Path) -> Result<Source> {
     if path == Path::new("-") {
-        let mut bytes = Vec::new();
         let name = text!("standard-input");
-        let read = std::io::stdin().lock().read_to_end(&mut bytes);
-        read.with_context(|| text!("cannot-read", path = name.as_str()))?;
+        let bytes = read_all(&mut std::io::stdin().lock(), MAX_INPUT_BYTES)
+            .with_context(|| text!("cannot-read", path = name.as_str()))?;
         return Ok(Source::Bytes(name, bytes));
     }
     let cannot = || cannot_open(path);
     if std::fs::metadata(path).with_context(cannot)?.is_file() {
         return Ok(Source::File(path.to_owned()));
     }
-    let bytes = std::fs::read(path).with_context(cannot)?;
+    let mut file = std::fs::File::open(path).with_context(cannot)?;
+    let bytes = read_all(&mut file, MAX_INPUT_BYTES).with_context(cannot)?;
     Ok(Source::Bytes(path.display().to_string(), bytes))
 }
 

@@ -43,8 +43,8 @@ pub fn setting(text: &str) -> Result<(String, String), String> {
 
 /// Loads a preset or a policy file and sets some of its keys.
 pub fn policy(name: &str, settings: &[(String, String)]) -> Result<Policy, ConfigError> {
-    let config = Config::load(Arc::clone(environment()))?;
-    waterline_config::policy::load(name, settings, &config.settings.seeds)
+    let config = Config::load(Arc::clone(environment()))?.with_own_policy(Some(name));
+    waterline_config::policy::load(name, settings, &config)
 }
 
 /// The approval modes, the default first.

@@ -2,9 +2,9 @@
 
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Exits on SIGTERM or SIGHUP and restores the terminal. Nothing is lost: every message is in the
-/// log already.
-pub fn end_when_told() {
+/// Exits on SIGTERM or SIGHUP, after `last` has run, and restores the terminal. Nothing is lost:
+/// every message is in the log already.
+pub fn exit_on_signal(last: impl FnOnce() + Send + 'static) {
     let stdin = std::io::stdin();
     let before = rustix::termios::tcgetattr(&stdin).ok();
     tokio::spawn(async move {
@@ -21,6 +21,8 @@ pub fn end_when_told() {
             let _ =
                 rustix::termios::tcsetattr(&stdin, rustix::termios::OptionalActions::Now, &before);
         }
+        // The signal must end the program even if the last work fails.
+        drop(tokio::task::spawn_blocking(last).await);
         std::process::exit(128 + number);
     });
 }

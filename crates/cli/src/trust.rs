@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 
 use anyhow::{Context, Result, bail};
 use waterline_agent::ApprovalReply;
-use waterline_config::{Config, Notice, trust};
+use waterline_config::{Config, ConfigError, Notice, trust};
 
 use crate::show::{notice, plain};
 use crate::terminal::forget_typed;
@@ -32,7 +32,7 @@ pub fn check(config: &Config, is_trusted: bool, may_ask: bool) -> Result<()> {
         return Ok(());
     }
     let shown = listed(&new);
-    if !(may_ask && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()) {
+    if !(may_ask && has_terminal()) {
         bail!("{}: {}", notice_of(&shown), text!("trust-not-approved"));
     }
     if !confirm(&shown)? {
@@ -40,19 +40,35 @@ pub fn check(config: &Config, is_trusted: bool, may_ask: bool) -> Result<()> {
     }
     // The approval is valid for this run even if it cannot be stored.
     if let Err(error) = trust::approve(config, &new) {
-        let error = format!("{:#}", anyhow::Error::from(error));
-        let warning = text!("trust-not-stored", error = error);
-        anstream::eprintln!("waterline: {}", crate::show::lines(&warning));
+        warn_not_stored(error);
     }
     Ok(())
 }
 
+/// Returns whether a question can be asked on a terminal.
+pub fn has_terminal() -> bool {
+    std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+}
+
+/// Reports that a decision could not be stored.
+pub fn warn_not_stored(error: ConfigError) {
+    let error = format!("{:#}", anyhow::Error::from(error));
+    let warning = text!("trust-not-stored", error = error);
+    anstream::eprintln!("waterline: {}", crate::show::lines(&warning));
+}
+
 /// Asks on the terminal.
 fn confirm(addresses: &str) -> Result<bool> {
+    let question = format!("{}\n{}", notice_of(addresses), text!("trust-question"));
+    Ok(ask(&question)? == Some(ApprovalReply::Allow))
+}
+
+/// Asks a question on the terminal. Returns the reply; none if it is neither yes nor no.
+pub fn ask(question: &str) -> Result<Option<ApprovalReply>> {
     forget_typed();
-    anstream::eprint!("{}\n{} ", notice_of(addresses), text!("trust-question"));
+    anstream::eprint!("{question} ");
     std::io::stderr().flush()?;
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).context(text!("trust-unreadable"))?;
-    Ok(ApprovalReply::read(&line) == Some(ApprovalReply::Allow))
+    Ok(ApprovalReply::read(&line))
 }

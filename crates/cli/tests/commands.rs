@@ -21,7 +21,7 @@ const CHAT: &str = r#"{"id":"one","model":"gpt-4o","messages":[{"role":"user","c
 fn plan_shows_people_what_was_folded_and_why() {
     let ended = run(&["plan", &example()], "");
     assert_eq!(ended.code, 0, "{}", ended.err);
-    assert!(ended.out.contains("tokens are more than the window of 6144"), "{}", ended.out);
+    assert!(ended.out.contains("tokens are more than the window of 6,144"), "{}", ended.out);
     assert!(
         ended.out.contains("the task")
             && ended.out.contains("summary")
@@ -128,7 +128,7 @@ fn bad_input_is_refused_with_line_and_column() {
         ("{\"a\":1}", "line 1, column 1: not a conversation"),
         (
             "[{\"role\":\"user\",\"content\":\"x\"},\n{\"role\":3}]",
-            "line 2, column 1: not a conversation: message 1",
+            "line 2, column 1: not a conversation: message 2",
         ),
     ];
     for (text, position) in cases {
@@ -369,4 +369,38 @@ fn every_command_has_a_manual_page() {
         let page = std::fs::read_to_string(pages.join(format!("waterline-{command}.1"))).unwrap();
         assert!(page.contains("SYNOPSIS"), "{command}");
     }
+}
+
+/// A question set with two users, whose notes are the sessions.
+const QUESTIONS: &str = r#"{"turns":[{"id":"a","session":1,"time":"2024-03-05","speaker":"user1","text":"Anna moved to Lisbon with her cat."},{"id":"b","session":2,"time":"2024-03-06","speaker":"user2","text":"Ben bought a telescope."},{"id":"c","session":1,"time":"2024-04-01","speaker":"user1","text":"The garden needs water."}],"queries":[{"question":"Where does the cat live?","category":"place","evidence":["a"],"user":1},{"question":"Which instrument did he buy? A telescope?","evidence":["b"],"user":2},{"question":"Who has no answer?","evidence":[],"user":1}]}"#;
+
+#[test]
+fn bench_recall_measures_a_question_set() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("notes.jsonl");
+    std::fs::write(&file, format!("{QUESTIONS}\n\n")).unwrap();
+    let file = file.to_str().unwrap();
+    let ended = run(&["bench", "recall", file, "--json"], "");
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let sets = &json_lines(&ended.out)[0]["sets"];
+    let names: Vec<&str> =
+        sets.as_array().unwrap().iter().map(|set| set["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["notes", "notes, asker's", "notes, index per user"]);
+    assert_eq!(sets[0]["queries"], 2);
+    for figure in ["recall@5", "recall@10", "recall@20", "hit@10", "mrr", "recall_2k_tokens"] {
+        assert_eq!(sets[0]["keyword"][figure], 100.0, "{figure}");
+    }
+    assert!(sets[0]["vector"].is_null() && sets[0]["hybrid"].is_null());
+    let table = run(&["bench", "recall", file], "").out;
+    assert!(table.contains("notes, asker's") && table.contains("100.0"), "{table}");
+}
+
+#[test]
+fn bench_recall_names_the_line_that_is_not_a_conversation() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("notes.jsonl");
+    std::fs::write(&file, format!("{QUESTIONS}\n{{\"turns\":[]}}\n")).unwrap();
+    let ended = run(&["bench", "recall", file.to_str().unwrap()], "");
+    assert_eq!(ended.code, 2, "{}", ended.out);
+    assert!(ended.err.contains("line 2") && ended.err.contains("queries"), "{}", ended.err);
 }

@@ -71,8 +71,9 @@ fn an_answer_is_printed_and_the_next_process_continues_the_session() {
     let body: Value = serde_json::from_str(&world.server.received()[1].body).unwrap();
     let sent: Vec<&str> =
         body["messages"].as_array().unwrap().iter().filter_map(|m| m["content"].as_str()).collect();
-    assert!(sent[0].contains("Your workspace is"), "{sent:?}");
-    assert_eq!(sent[1..], ["say hello", "hello there", "and again"]);
+    assert!(sent[0].contains("Your private directory"), "{sent:?}");
+    assert!(sent[1].starts_with("say hello\n\n<environment>\nWorking directory: "), "{sent:?}");
+    assert_eq!(sent[2..], ["hello there", "and again"]);
 }
 
 #[test]
@@ -263,7 +264,7 @@ fn errors_are_one_sentence_with_the_next_step() {
             &["hi", "--model", "m", "--base-url", "http://127.0.0.1:9", "--key-file", "none"][..],
             "key file none",
         ),
-        (&["hi", "--base-url", "http://127.0.0.1:9"][..], "name one with --model"),
+        (&["hi", "--base-url", "http://127.0.0.1:9"][..], "is the server running"),
         (&["hi", "--model", "m", "--base-url", "127.0.0.1:9"][..], "must start with http://"),
         (
             &["hi", "--model", "m", "--base-url", "http://me:pw@127.0.0.1:9"][..],

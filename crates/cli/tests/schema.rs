@@ -50,6 +50,9 @@ fn an_invalid_schema_is_reported_before_any_request() {
         assert_eq!((code, out.as_str()), (2, ""), "{text}: {err}");
         assert!(err.contains("wrong.json") && err.contains(expected), "{text}: {err}");
     }
+    let (code, out, err) = world.run("run", &["how high?", "--schema", "/dev/zero"]);
+    assert_eq!((code, out.as_str()), (2, ""), "{err}");
+    assert!(err.contains("larger than 1 MB"), "{err}");
     assert!(world.server.received().is_empty() && !world.path("log.db").exists());
 }
 

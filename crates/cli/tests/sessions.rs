@@ -524,10 +524,38 @@ fn messages_are_searched_in_any_language() {
         &conversation("talk", &["请升级数据库", "done: see upgrade_index.rs", "thanks"]),
     );
     fixture.sessions(&["import", &file]);
-    assert!(fixture.sessions(&["search", "数据库"]).out.starts_with("talk       1  user"));
+    let found = fixture.sessions(&["search", "数据库"]).out;
+    let mut lines = found.lines();
+    assert_eq!(lines.next(), Some("talk  请升级数据库"));
+    let hit = lines.next().unwrap();
+    assert!(hit.contains("  1  user") && hit.ends_with("请升级数据库"), "{hit}");
     assert!(fixture.sessions(&["search", "upgrade", "index"]).out.contains("upgrade_index.rs"));
     let nothing = fixture.sessions(&["search", "absent"]);
     assert_eq!((nothing.code, nothing.out.as_str()), (1, "nothing found\n"));
+}
+
+#[test]
+fn imported_sessions_keep_their_times() {
+    let fixture = Fixture::new();
+    let file = |name: &str, time: &str, text: &str| {
+        let line = serde_json::json!({
+            "uuid": "u1", "parentUuid": null, "sessionId": name, "isSidechain": false,
+            "timestamp": time, "type": "user", "message": {"role": "user", "content": text},
+        });
+        fixture.file(&format!("{name}.jsonl"), &line.to_string())
+    };
+    let newer = file("newer", "2026-02-12T10:00:00.000Z", "<env>x</env>\nWhy does it fail?");
+    let older = file("older", "2025-03-04T05:06:07.000Z", "hello");
+    for path in [&newer, &older, &older] {
+        assert_eq!(fixture.sessions(&["import", path]).code, 0);
+    }
+    let listed = fixture.sessions(&["list", "--json"]).out;
+    let listed: Vec<Value> =
+        listed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let shown: Vec<_> = listed.iter().map(|session| (&session["id"], &session["active"])).collect();
+    assert_eq!(shown[0], (&Value::from("newer"), &Value::from("2026-02-12T10:00:00Z")));
+    assert_eq!(shown[1], (&Value::from("older"), &Value::from("2025-03-04T05:06:07Z")));
+    assert_eq!(listed[0]["title"], "Why does it fail?");
 }
 
 #[test]

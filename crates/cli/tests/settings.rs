@@ -120,9 +120,9 @@ fn chat(world: &World, more: &[&str], lines: &str) -> String {
 /// A prompt or role given for an existing session is reported as not used.
 #[test]
 fn a_session_keeps_policy_prompt_and_role() {
-    let world = World::new(vec![says("hello")]);
+    let world = World::new(vec![says("hello"), says("hello")]);
     world.write(".config/waterline/config.toml", "policy = \"chat\"\n");
-    chat(&world, &["--session", "s"], "/quit\n");
+    chat(&world, &["--session", "s"], "hi\n/quit\n");
     let (_, shown, _) = world.plain(&["sessions", "show", "s", "--db", "log.db"]);
     assert!(shown.contains("policy chat"), "{shown}");
     let out =

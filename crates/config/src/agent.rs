@@ -7,15 +7,20 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use waterline_agent::Limits;
 use waterline_agent::approval::{Mode, Ruling};
+use waterline_sandbox::network::Host;
+use waterline_sandbox::protected::NAMES;
 use waterline_sandbox::workspace::Grant;
+use waterline_sandbox::{Network, ResourceLimits};
 
 use crate::error::ConfigError;
 use crate::notice::Notice;
+use crate::workspace_choice::WorkspaceChoice;
 
 /// The default time limit of a command, in seconds.
 pub(crate) const COMMAND_TIMEOUT: u64 = 120;
 
-/// The default number of days after which an unused workspace is removed.
+/// The number of days after which a clean-up removes an unused workspace, unless the config sets
+/// another.
 pub const DEFAULT_WORKSPACE_DAYS: u64 = 7;
 
 /// The `[agent]` section: limits, tools and permissions.
@@ -38,7 +43,8 @@ pub struct AgentSettings {
     pub tools_off: Vec<String>,
     /// Which calls need approval: `all`, `selective`, `custom` or `none`.
     pub approval: Option<Mode>,
-    /// Seconds to wait for an approval; after that the call is denied.
+    /// Seconds to wait for an approval; after that the call is denied. Without it there is no
+    /// limit.
     pub approval_timeout: Option<u64>,
     /// The user's approval rules.
     pub rules: Vec<RuleSettings>,
@@ -49,18 +55,54 @@ pub struct AgentSettings {
     pub allow_dirs: Vec<Grant>,
     /// Directories that commands may read.
     pub read_dirs: Vec<PathBuf>,
-    /// Whether commands may use the network.
-    pub network: Option<bool>,
+    /// Whether commands may use the network, or the hosts that they may reach.
+    pub network: Option<NetworkSettings>,
+    /// Protected paths that commands may change in granted directories, such as `.git`.
+    pub writable_protected: Vec<String>,
+    /// Maximum number of processes and threads of a command.
+    pub max_processes: Option<u64>,
+    /// Maximum memory of a command in megabytes; three quarters of the machine's by default.
+    pub max_memory: Option<u64>,
+    /// Maximum number of open files of each process of a command.
+    pub max_open_files: Option<u64>,
+    /// Maximum size of a file that a command writes, in megabytes.
+    pub max_file_size: Option<u64>,
     /// Time limit of a command, in seconds, unless the call asks for another.
     pub command_timeout: Option<u64>,
     /// Environment variables that commands see in addition to the default ones.
     pub environment: Vec<String>,
+    /// Where the agent works unless the caller says otherwise: `here` or `private`.
+    pub workspace: Option<WorkspaceChoice>,
     /// The directory of the workspaces.
     pub workspaces: Option<PathBuf>,
-    /// Days after which unused workspaces are removed.
+    /// Days after which unused workspaces are removed at the start of a chat, without their
+    /// `outputs/`; never unless set.
     pub workspace_days: Option<u64>,
     /// Days after which unused sessions are removed; never unless set.
     pub session_days: Option<u64>,
+}
+
+/// What commands may reach over the network.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum NetworkSettings {
+    /// Everything, or nothing.
+    All(bool),
+    /// These hosts: `crates.io`, `*.pypi.org`, `localhost:8080`.
+    Hosts(Vec<String>),
+}
+
+impl NetworkSettings {
+    /// Returns what commands may reach.
+    #[must_use]
+    pub fn network(&self) -> Network {
+        match self {
+            Self::All(true) => Network::Any,
+            Self::All(false) => Network::Off,
+            Self::Hosts(hosts) if hosts.is_empty() => Network::Off,
+            Self::Hosts(hosts) => Network::Hosts(hosts.clone()),
+        }
+    }
 }
 
 /// An approval rule.
@@ -137,6 +179,10 @@ impl AgentSettings {
             ("command_timeout", self.command_timeout, 600),
             ("workspace_days", self.workspace_days, 36_500),
             ("session_days", self.session_days, 36_500),
+            ("max_processes", self.max_processes, 1_000_000),
+            ("max_memory", self.max_memory, 100_000_000),
+            ("max_open_files", self.max_open_files, 1_000_000),
+            ("max_file_size", self.max_file_size, 1_000_000_000),
         ];
         for (name, value, max) in counts {
             if let Some(value) = value.filter(|value| !(1..=max).contains(value)) {
@@ -144,7 +190,34 @@ impl AgentSettings {
                 return Err(ConfigError::range(format!("agent.{name}"), value, allowed));
             }
         }
+        if let Some(NetworkSettings::Hosts(hosts)) = &self.network
+            && let Some(host) = hosts.iter().find(|host| host.parse::<Host>().is_err())
+        {
+            let allowed = "a list of names such as crates.io, *.pypi.org or HOST:PORT";
+            return Err(ConfigError::range(
+                "agent.network".to_owned(),
+                format!("{host:?}"),
+                allowed,
+            ));
+        }
+        let mut names = self.writable_protected.iter();
+        if let Some(name) = names.find(|name| !NAMES.contains(&name.as_str())) {
+            let allowed = format!("a list of protected paths: {}", NAMES.join(", "));
+            let key = "agent.writable_protected".to_owned();
+            return Err(ConfigError::range(key, format!("{name:?}"), allowed));
+        }
         Ok(())
+    }
+
+    /// Returns the limits on the resources of a command.
+    pub(crate) fn resource_limits(&self) -> ResourceLimits {
+        const MEGABYTE: u64 = 1_000_000;
+        let mut limits = ResourceLimits::default();
+        limits.processes = self.max_processes.unwrap_or(limits.processes);
+        limits.memory = self.max_memory.map(|size| size * MEGABYTE);
+        limits.open_files = self.max_open_files.unwrap_or(limits.open_files);
+        limits.file_bytes = self.max_file_size.map_or(limits.file_bytes, |size| size * MEGABYTE);
+        limits
     }
 
     /// Returns the first key that a project's file may not set, because it could widen what the
@@ -159,7 +232,13 @@ impl AgentSettings {
             ("allow_dirs", !self.allow_dirs.is_empty()),
             ("read_dirs", !self.read_dirs.is_empty()),
             ("network", self.network.is_some()),
+            ("writable_protected", !self.writable_protected.is_empty()),
+            ("max_processes", self.max_processes.is_some()),
+            ("max_memory", self.max_memory.is_some()),
+            ("max_open_files", self.max_open_files.is_some()),
+            ("max_file_size", self.max_file_size.is_some()),
             ("environment", !self.environment.is_empty()),
+            ("workspace", self.workspace.is_some()),
             ("workspaces", self.workspaces.is_some()),
             ("workspace_days", self.workspace_days.is_some()),
             ("session_days", self.session_days.is_some()),
@@ -203,8 +282,14 @@ impl AgentSettings {
             allow_dirs: join(self.allow_dirs, newer.allow_dirs),
             read_dirs: join(self.read_dirs, newer.read_dirs),
             network: newer.network.or(self.network),
+            writable_protected: join(self.writable_protected, newer.writable_protected),
+            max_processes: newer.max_processes.or(self.max_processes),
+            max_memory: newer.max_memory.or(self.max_memory),
+            max_open_files: newer.max_open_files.or(self.max_open_files),
+            max_file_size: newer.max_file_size.or(self.max_file_size),
             command_timeout: newer.command_timeout.or(self.command_timeout),
             environment: join(self.environment, newer.environment),
+            workspace: newer.workspace.or(self.workspace),
             workspaces: newer.workspaces.or(self.workspaces),
             workspace_days: newer.workspace_days.or(self.workspace_days),
             session_days: newer.session_days.or(self.session_days),

@@ -12,16 +12,17 @@ use waterline_agent::role::{self, Role};
 use waterline_agent::skill;
 use waterline_agent::tool::Toolbox;
 use waterline_agent::{
-    AgentBuilder, AgentConfig, AgentError, DEFAULT_POLICY, ModelPolicy, Policies,
+    AgentBuilder, AgentConfig, AgentError, DEFAULT_POLICY, InstructionFiles, ModelPolicy, Policies,
 };
 use waterline_log::Log;
-use waterline_sandbox::small_file::Folder;
-use waterline_sandbox::{Shell, Support, support};
+use waterline_memory::Memory;
+use waterline_sandbox::small_file::Directory;
+use waterline_sandbox::{Shell, Support, Toolchains, support};
 use waterline_session::SessionConfig;
-use waterline_session::memory::{DayFiles, Sink};
 
 use crate::agent::{AgentSettings, COMMAND_TIMEOUT, McpSettings, MiddlewareEntry, Middlewares};
 use crate::config::Config;
+use crate::consent;
 use crate::environment::{Environment, PROVIDER_KEYS};
 use crate::error::ConfigError;
 use crate::models::Models;
@@ -29,11 +30,14 @@ use crate::notice::Notice;
 use crate::overrides::Overrides;
 use crate::policy;
 use crate::seed::SEEDS;
-use crate::settings::{Memory, ModelSettings};
+use crate::settings::{self, ModelSettings};
 use crate::trust;
 
 /// The directory in a project that holds skills and roles.
 const PROJECT_DIRECTORY: &str = ".waterline";
+
+/// The user's own instruction file, in the user's config directory.
+const INSTRUCTIONS: &str = "AGENTS.md";
 
 /// Environment variables that commands may see: they hold no secrets.
 const COMMAND_VARIABLES: [&str; 9] =
@@ -85,6 +89,7 @@ impl Assembly {
     pub fn agent_config(&self) -> Result<AgentConfig, ConfigError> {
         let mut agent = self.base.clone();
         limit(&mut agent, &self.config.settings.agent, &self.overrides)?;
+        settle(&mut agent, &self.config.environment, &self.overrides);
         agent.policies = policies(&self.config, &self.overrides);
         agent.apply_settings()?;
         if let Some(name) = &self.overrides.role {
@@ -110,7 +115,10 @@ fn policies(config: &Config, overrides: &Overrides) -> Policies {
         let keys = model.set.iter().map(|(key, value)| (key.clone(), value.to_string())).collect();
         (name.clone(), ModelPolicy { name: model.policy.clone(), keys })
     };
-    let seeds = config.settings.seeds.clone();
+    let known = config
+        .clone()
+        .with_own_policy(overrides.policy.as_deref())
+        .with_own_policy(config.preferred.name.as_deref());
     Policies {
         caller: overrides.policy.clone(),
         keys: overrides.sets.clone(),
@@ -118,7 +126,7 @@ fn policies(config: &Config, overrides: &Overrides) -> Policies {
         config: config.settings.policy.clone(),
         models: config.settings.models.iter().map(own).collect(),
         load: Arc::new(move |name, keys| {
-            policy::load(name, keys, &seeds).map_err(|error| error.full_text())
+            policy::load(name, keys, &known).map_err(|error| error.full_text())
         }),
         ..Policies::default()
     }
@@ -130,34 +138,30 @@ async fn session_config(
     overrides: &Overrides,
 ) -> Result<(SessionConfig, Vec<Notice>), ConfigError> {
     let models = Models { config };
-    let policy = policy::load(DEFAULT_POLICY, &[], &config.settings.seeds)?;
+    let policy = policy::load(DEFAULT_POLICY, &[], config)?;
     let model = models.primary(&overrides.model).await?;
     let (fallback, notices) = models.fallback();
     let summariser = models.summariser()?;
     let mut session = SessionConfig { fallback, summariser, ..SessionConfig::new(model, policy) };
     session.options.max_tokens = overrides.max_tokens;
-    let usual = || config.environment.data_directory().map(|directory| directory.join("memory"));
-    let directory = match (&overrides.memory, &config.settings.memory) {
-        (Some(directory), _) | (None, Some(Memory::Directory(directory))) => {
-            Some(directory.clone())
-        }
-        (None, Some(Memory::On(true))) => Some(usual()?),
-        (None, Some(Memory::On(false)) | None) => None,
-    };
-    session.memory = directory.map(day_files);
+    session.memory = memory(config, overrides)?.map(Arc::new);
     Ok((session, notices))
 }
 
-fn day_files(directory: PathBuf) -> Arc<dyn Sink> {
-    Arc::new(DayFiles::new(directory))
-}
-
-/// Returns the memory of policies that summarize for one, if the config does not name a directory
-/// and does not switch memory off.
-fn usual_memory(config: &Config) -> Option<Arc<dyn Sink>> {
-    let is_unset = config.settings.memory.is_none();
-    let directory = config.environment.data_directory().ok().filter(|_| is_unset);
-    directory.map(|directory| day_files(directory.join("memory")))
+/// Returns the user's memory, unless it is switched off.
+fn memory(config: &Config, overrides: &Overrides) -> Result<Option<Memory>, ConfigError> {
+    let setting = config.settings.memory.as_ref();
+    if overrides.memory.is_none() && setting.is_some_and(|setting| !setting.is_on()) {
+        return Ok(None);
+    }
+    let directory = overrides.memory.clone().or_else(|| setting?.directory().cloned());
+    let root = match directory {
+        Some(directory) => directory,
+        None => config.environment.data_directory()?,
+    };
+    let extracts = setting.is_some_and(settings::Memory::extracts);
+    let memory = Memory::of_user(&root, overrides.user.as_deref());
+    Ok(Some(memory.with_extraction(extracts)))
 }
 
 /// Adds tools, servers, skills and roles. Returns notices about them.
@@ -171,7 +175,6 @@ async fn base_agent_config(
     let support = support();
     let shell = shell(config, overrides, &support);
     let mut agent = AgentConfig::new(session, Toolbox::new(Arc::new(shell)), workspaces(config)?);
-    agent.usual_memory = usual_memory(config);
     let mut notices = Vec::new();
     if let Support::None(why) = &support {
         notices.push(Notice::Unconfined(why.clone()));
@@ -226,7 +229,10 @@ fn shell(config: &Config, overrides: &Overrides, support: &Support) -> Shell {
     shell.confined = *support == Support::Full;
     shell.environment = variables.collect();
     shell.read = read;
-    shell.network = overrides.allow_network || agent.network.unwrap_or(false);
+    shell.network = overrides.network(agent);
+    shell.limits = agent.resource_limits();
+    shell.unprotected = agent.writable_protected.clone();
+    shell.toolchains = Toolchains::find(&home, |name| environment.of_process(name));
     shell.timeout = Duration::from_secs(agent.command_timeout.unwrap_or(COMMAND_TIMEOUT));
     shell
 }
@@ -245,12 +251,29 @@ fn limit(
     config.checkpoints = agent.checkpoints.unwrap_or(true);
     let approval = &mut config.approval;
     approval.mode = overrides.approval.or(agent.approval).unwrap_or_default();
-    approval.time = agent.approval_timeout.map_or(approval.time, Duration::from_secs);
+    approval.time = agent.approval_timeout.map(Duration::from_secs).or(approval.time);
     let rules =
         agent.rules.iter().map(|rule| approval::rule(&rule.tool, &rule.pattern, rule.answer));
     approval.rules = rules.collect::<Result<_, _>>()?;
     config.grants = agent.allow_dirs.iter().chain(&overrides.allow_dirs).cloned().collect();
+    config.window = overrides.model.window;
     Ok(())
+}
+
+/// Sets the directory that the agent works in, its instruction files, and what the user decided
+/// about changes there.
+fn settle(config: &mut AgentConfig, environment: &Arc<Environment>, overrides: &Overrides) {
+    config.directory.clone_from(&overrides.directory);
+    let user = environment.user_directory().map(|directory| directory.join(INSTRUCTIONS));
+    let project = overrides.directory.as_ref();
+    let project = project.map(|working| (working.grant.path.clone(), working.path.clone()));
+    config.instructions = InstructionFiles::new(user, project);
+    config.approval.directories = consent::changeable(environment);
+    let environment = Arc::clone(environment);
+    // The approval is valid for this session even if it cannot be stored.
+    config.approval.remember = Some(Arc::new(move |directory| {
+        drop(consent::store(&environment, directory, |consent| consent.changes = true));
+    }));
 }
 
 /// Returns the directory of the workspaces.
@@ -266,14 +289,15 @@ pub fn workspaces(config: &Config) -> Result<PathBuf, ConfigError> {
 
 /// Returns the directories of skills: the user's, then the project's.
 #[must_use]
-pub fn skill_directories(environment: &Environment) -> Vec<Folder> {
-    let user = environment.user_directory().map(|directory| Folder::own(directory.join("skills")));
+pub fn skill_directories(environment: &Environment) -> Vec<Directory> {
+    let user =
+        environment.user_directory().map(|directory| Directory::own(directory.join("skills")));
     user.into_iter().chain([project_directory("skills", environment)]).collect()
 }
 
 /// Returns the project's directory of skills or roles.
-fn project_directory(kind: &str, environment: &Environment) -> Folder {
-    Folder::of_project(environment.directory(), PathBuf::from(PROJECT_DIRECTORY).join(kind))
+fn project_directory(kind: &str, environment: &Environment) -> Directory {
+    Directory::of_project(environment.directory(), PathBuf::from(PROJECT_DIRECTORY).join(kind))
 }
 
 /// Returns the built-in roles, the user's roles, and those roles of the project whose names are
@@ -402,6 +426,7 @@ async fn connect(server: &Server, agent: &mut AgentConfig, notices: &mut Vec<Not
                     server.name
                 )));
             }
+            notices.extend(connected.refused.into_iter().map(Notice::Other));
             for tool in connected.tools {
                 if let Err(error) = agent.toolbox.add(tool) {
                     notices.push(Notice::Other(error.to_string()));

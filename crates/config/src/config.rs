@@ -1,5 +1,6 @@
 //! [`Config`] merges the user's file, the project's file and the environment, once.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use crate::error::ConfigError;
 use crate::lang::Lang;
 use crate::notice::Notice;
 use crate::origin::{Origins, Value};
+use crate::prices::Prices;
 use crate::seed::SEEDS;
 use crate::settings::{PROJECT, Settings};
 use crate::tokenizer::Tokenizer;
@@ -33,7 +35,12 @@ pub struct Config {
     pub environment: Arc<Environment>,
     /// The policy that the user prefers.
     pub(crate) preferred: ModelPolicy,
+    /// Policies that the user chose.
+    pub(crate) own_policies: BTreeSet<String>,
+    /// Policies that the project's files name.
+    pub(crate) project_policies: BTreeSet<String>,
     pub(crate) origins: Origins,
+    pub(crate) prices: Prices,
 }
 
 impl Config {
@@ -45,7 +52,10 @@ impl Config {
             notices: Vec::new(),
             environment,
             preferred: ModelPolicy::default(),
+            own_policies: BTreeSet::new(),
+            project_policies: BTreeSet::new(),
             origins: Origins::built_in(),
+            prices: Prices::built_in(),
         }
     }
 
@@ -64,7 +74,16 @@ impl Config {
             added.map_err(|error| error.in_file(&path))?;
         }
         config.add_variables()?;
+        config.prices = Prices::load(&config.environment)?;
         Ok(config)
+    }
+
+    /// Records that the user chose a policy, by a flag for example. It may be any of the user's
+    /// files, and errors quote it.
+    #[must_use]
+    pub fn with_own_policy(mut self, name: Option<&str>) -> Self {
+        self.own_policies.extend(name.map(str::to_owned));
+        self
     }
 
     /// Returns every value with its origin, sorted by key. Secrets are hidden.
@@ -84,6 +103,11 @@ impl Config {
         }
         self.origins.add_file(text, path, &notices)?;
         self.notices.extend(notices);
+        let names = match *path == self.environment.at(PROJECT) {
+            true => &mut self.project_policies,
+            false => &mut self.own_policies,
+        };
+        names.extend(newer.policies().map(str::to_owned));
         let newer = newer.resolve_paths(path, self.environment.home().as_deref())?;
         self.settings = std::mem::take(&mut self.settings).merge(newer);
         Ok(())
@@ -94,6 +118,11 @@ impl Config {
         let environment = Arc::clone(&self.environment);
         let mut notices = Vec::new();
         if let Some(policy) = environment.variable("WATERLINE_POLICY") {
+            let names = match environment.is_of_file("WATERLINE_POLICY") {
+                true => &mut self.project_policies,
+                false => &mut self.own_policies,
+            };
+            names.insert(policy.clone());
             self.settings.policy = Some(policy);
         }
         let invalid = |name: &str, value: &str, why: String| ConfigError::Variable {

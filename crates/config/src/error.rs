@@ -44,6 +44,14 @@ pub enum ConfigError {
         /// A description of the allowed values.
         allowed: String,
     },
+    /// The directory that the agent is to work in cannot be used.
+    #[error("cannot work in {path}")]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// The I/O error.
+        source: std::io::Error,
+    },
     /// An MCP server has both a command and a URL, or neither.
     #[error("mcp.{0} must set either `command` or `url`")]
     Server(String),
@@ -98,6 +106,15 @@ pub enum ConfigError {
         name: String,
         /// The error in the policy.
         source: PolicyError,
+    },
+    /// A policy file that the user did not choose is invalid. Its content is not shown.
+    #[error(
+        "invalid policy file {name}; its content is not shown, because a project or a session \
+         names it"
+    )]
+    ForeignPolicy {
+        /// The path as it was given.
+        name: String,
     },
     /// A policy does not exist, or one of its keys is invalid.
     #[error(transparent)]

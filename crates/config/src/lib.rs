@@ -10,6 +10,7 @@
 mod agent;
 mod assemble;
 mod config;
+pub mod consent;
 mod environment;
 mod error;
 mod lang;
@@ -17,15 +18,19 @@ mod models;
 mod notice;
 pub mod origin;
 mod overrides;
+pub mod place;
 pub mod policy;
 mod preference;
+mod prices;
 pub mod seed;
 mod settings;
 mod tokenizer;
 pub mod trust;
+mod workspace_choice;
 
 pub use agent::{
-    AgentSettings, DEFAULT_WORKSPACE_DAYS, McpSettings, MiddlewareEntry, Middlewares, RuleSettings,
+    AgentSettings, DEFAULT_WORKSPACE_DAYS, McpSettings, MiddlewareEntry, Middlewares,
+    NetworkSettings, RuleSettings,
 };
 pub use assemble::{Assembly, roles, servers, skill_directories, workspaces};
 pub use config::{Config, files};
@@ -35,6 +40,9 @@ pub use lang::Lang;
 pub use models::Models;
 pub use notice::Notice;
 pub use overrides::{ModelOverrides, Overrides};
+pub use place::Place;
 pub use preference::check_preferences;
+pub use prices::{PriceSetting, RateSettings};
 pub use settings::{ModelSettings, Settings};
 pub use tokenizer::Tokenizer;
+pub use workspace_choice::WorkspaceChoice;

@@ -2,18 +2,23 @@
 //! else one of a server on this machine, else the built-in offline model. Keys come from the
 //! environment or from files; they are passed to the endpoint and never shown.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use waterline::message::Wire;
 use waterline::model::Models as Catalogue;
 use waterline_agent::{OFFLINE, Offline};
+use waterline_provider::address::is_local;
 use waterline_provider::http::{Endpoint, Key, Timeouts};
 use waterline_provider::{local, wire};
-use waterline_session::ModelTarget;
+use waterline_session::{ModelTarget, WindowSource};
 
 use crate::config::Config;
 use crate::environment::{ANTHROPIC_KEY, Environment, GEMINI_KEY, OPENAI_KEY, OWN_KEY};
 use crate::error::ConfigError;
 use crate::notice::Notice;
 use crate::overrides::ModelOverrides;
+use crate::prices;
 use crate::settings::ModelSettings;
 
 /// The variables that hold the providers' keys, and each provider's default model.
@@ -46,14 +51,55 @@ impl Models<'_> {
             (Some(name), base) => self.named(&name, base, overrides)?,
             (None, Some(base)) => {
                 let servers = [("the server", base.trim_end_matches('/').trim_end_matches("/v1"))];
-                let found = local::find(&servers).await;
-                let found = found.ok_or_else(|| ConfigError::NoModel { base: base.clone() })?;
+                let Some(found) = local::find(&servers).await else {
+                    // A server that cannot be reached is another error than one without a list.
+                    local::reach(&base).await?;
+                    return Err(ConfigError::NoModel { base });
+                };
                 self.local(local::Found { base, ..found }, overrides)?
             }
             (None, None) => self.unconfigured(overrides).await?,
         };
-        target.window = overrides.window.or(target.window);
+        if overrides.window.is_some() {
+            target.window = overrides.window;
+            target.window_source = WindowSource::Setting;
+        }
+        self.add_facts(&mut target).await;
         Ok(target)
+    }
+
+    /// Adds what the model's server reports, if it is not a vendor's own server and something is
+    /// unknown.
+    async fn add_facts(&self, target: &mut ModelTarget) {
+        let address = target.model.address();
+        let is_own = address.is_empty() || address == wire::default_base(target.model.wire());
+        let is_known = target.window_source != WindowSource::Guess
+            && target.window_source != WindowSource::Catalogue;
+        if is_own || is_known && target.price.is_some() {
+            return;
+        }
+        let facts = target.model.facts(&target.name).await;
+        target.price = target.price.take().or(facts.price.as_ref().map(prices::of_server));
+        if is_known {
+            return;
+        }
+        if let Some(window) = facts.window {
+            self.use_window(target, window, WindowSource::Server);
+        } else if is_local(target.model.address()) {
+            // The catalogue has the largest window of the model, not the one it is served with.
+            target.window_source = WindowSource::Guess;
+        }
+    }
+
+    /// Sets the window that prompt and answer share; a quarter of it is the most that is reserved
+    /// for the answer.
+    fn use_window(&self, target: &mut ModelTarget, window: usize, source: WindowSource) {
+        let own = self.config.settings.models.get(&target.name);
+        let mut about = (*target.about).clone();
+        about.output = own.and_then(|own| own.output).unwrap_or(about.output.min(window / 4));
+        about.window = window;
+        target.about = Arc::new(about);
+        target.window_source = source;
     }
 
     /// Returns the fallback models, with a notice for each that cannot be used. That is not an
@@ -126,15 +172,19 @@ impl Models<'_> {
         self.target(name, &own)
     }
 
-    /// Returns a model that a server offers, with the window that the server reports.
+    /// Returns a model that a server offers, with the window that the server reports, or a small
+    /// one.
     fn local(
         &self,
         found: local::Found,
         overrides: &ModelOverrides,
     ) -> Result<ModelTarget, ConfigError> {
         let mut target = self.named(&found.model, Some(found.base), overrides)?;
-        // A quarter of the window is kept for the answer.
-        target.window = target.window.or(Some(found.window * 3 / 4));
+        if target.window_source != WindowSource::Setting {
+            let source =
+                if found.window.is_some() { WindowSource::Server } else { WindowSource::Guess };
+            self.use_window(&mut target, found.window.unwrap_or(local::ASSUMED_WINDOW), source);
+        }
         Ok(target)
     }
 
@@ -157,17 +207,39 @@ impl Models<'_> {
         }
         let wire = own.wire.unwrap_or_else(|| wire::of_model(name));
         let key = key(name, wire, own, &self.config.environment)?;
-        let endpoint = Endpoint::new(wire, own.base_url.as_deref(), key, Timeouts::default())?;
+        let base = own.base_url.as_deref().unwrap_or_else(|| wire::default_base(wire));
+        let endpoint = Endpoint::new(wire, own.base_url.as_deref(), key, self.timeouts(base, own))?;
         let mut entry = own.entry(name);
         let general = self.config.settings.tokenizer;
         entry.tokenizer = entry.tokenizer.or(general.map(|tokenizer| tokenizer.method(name)));
         let about = Catalogue::builtin().with([entry]).resolve(name);
-        Ok(ModelTarget {
-            about,
-            window: own.window,
-            price: own.price,
-            ..ModelTarget::new(name, endpoint)
-        })
+        let in_table = || self.config.prices.find(name, base);
+        let price = own.price.map(|price| price.price(&about)).or_else(in_table);
+        let mut target =
+            ModelTarget { about, window: own.window, price, ..ModelTarget::new(name, endpoint) };
+        if own.window.is_some() {
+            target.window_source = WindowSource::Setting;
+        }
+        Ok(target)
+    }
+
+    /// Returns the timeouts of a model: its own settings, the general ones, or the defaults for its
+    /// address.
+    fn timeouts(&self, base: &str, own: &ModelSettings) -> Timeouts {
+        let settings = &self.config.settings;
+        let usual = Timeouts::for_address(base);
+        let seconds = |own: Option<u64>, general: Option<u64>, usual: Duration| {
+            own.or(general).map_or(usual, Duration::from_secs)
+        };
+        Timeouts {
+            first_token: seconds(
+                own.first_token_timeout,
+                settings.first_token_timeout,
+                usual.first_token,
+            ),
+            silence: seconds(own.silence_timeout, settings.silence_timeout, usual.silence),
+            ..usual
+        }
     }
 }
 

@@ -5,8 +5,9 @@ use std::path::Path;
 
 use waterline_agent::Limits;
 use waterline_provider::address::bare;
+use waterline_provider::http::Timeouts;
 
-use crate::agent::{COMMAND_TIMEOUT, DEFAULT_WORKSPACE_DAYS};
+use crate::agent::COMMAND_TIMEOUT;
 use crate::environment::{self, Environment, KEY_VARIABLES, VariableOrigin};
 use crate::error::ConfigError;
 use crate::notice::Notice;
@@ -69,13 +70,12 @@ impl Origins {
     pub(crate) fn built_in() -> Self {
         let values = [
             ("policy", "\"auto\"".to_owned()),
+            ("silence_timeout", Timeouts::default().silence.as_secs().to_string()),
             ("agent.steps", Limits::default().steps.to_string()),
             ("agent.approval", "\"selective\"".to_owned()),
-            ("agent.approval_timeout", "60".to_owned()),
             ("agent.middleware", "\"default\"".to_owned()),
             ("agent.network", "false".to_owned()),
             ("agent.command_timeout", COMMAND_TIMEOUT.to_string()),
-            ("agent.workspace_days", DEFAULT_WORKSPACE_DAYS.to_string()),
         ];
         Self(
             values

@@ -4,10 +4,14 @@
 use std::path::PathBuf;
 
 use waterline::message::Wire;
+use waterline_agent::WorkingDirectory;
 use waterline_agent::approval::Mode;
+use waterline_sandbox::Network;
 use waterline_sandbox::workspace::Grant;
 
+use crate::agent::{AgentSettings, NetworkSettings};
 use crate::environment::Environment;
+use crate::workspace_choice::WorkspaceChoice;
 
 /// Values that take precedence over files and environment.
 #[derive(Clone, Debug, Default)]
@@ -28,12 +32,35 @@ pub struct Overrides {
     pub role: Option<String>,
     /// Directories whose files the agent may access in addition to the workspace.
     pub allow_dirs: Vec<Grant>,
+    /// Where the agent is to work.
+    pub workspace: Option<WorkspaceChoice>,
+    /// The directory that the agent works in, as [`place::find`](crate::place::find) returned it
+    /// and the user agreed; `None` for a private workspace.
+    pub directory: Option<WorkingDirectory>,
     /// Which calls need approval.
     pub approval: Option<Mode>,
     /// Lets commands use the network.
     pub allow_network: bool,
+    /// Hosts that commands may reach, in addition to those of the settings.
+    pub allow_hosts: Vec<String>,
     /// Maximum number of model calls in one turn.
     pub steps: Option<usize>,
+}
+
+impl Overrides {
+    /// Returns what commands may reach over the network, with the hosts of the settings.
+    #[must_use]
+    pub fn network(&self, settings: &AgentSettings) -> Network {
+        let own = settings.network.as_ref().map(NetworkSettings::network).unwrap_or_default();
+        let mut hosts = match own {
+            _ if self.allow_network => return Network::Any,
+            Network::Any => return Network::Any,
+            Network::Hosts(hosts) => hosts,
+            Network::Off => Vec::new(),
+        };
+        hosts.extend(self.allow_hosts.clone());
+        if hosts.is_empty() { Network::Off } else { Network::Hosts(hosts) }
+    }
 }
 
 /// The model that a caller asks for, and its address.
@@ -65,5 +92,34 @@ impl ModelOverrides {
                 .or_else(|| environment.of_process("WATERLINE_BASE_URL")),
             ..self.clone()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_of_settings_and_overrides_are_joined() {
+        let network = |setting: Option<NetworkSettings>, hosts: &[&str], all: bool| {
+            let overrides = Overrides {
+                allow_hosts: hosts.iter().map(|&host| host.to_owned()).collect(),
+                allow_network: all,
+                ..Overrides::default()
+            };
+            overrides.network(&AgentSettings { network: setting, ..AgentSettings::default() })
+        };
+        let listed = || Some(NetworkSettings::Hosts(vec!["crates.io".to_owned()]));
+        let hosts =
+            |list: &[&str]| Network::Hosts(list.iter().map(|&host| host.to_owned()).collect());
+        assert_eq!(network(None, &[], false), Network::Off);
+        assert_eq!(network(Some(NetworkSettings::All(true)), &[], false), Network::Any);
+        assert_eq!(network(listed(), &[], false), hosts(&["crates.io"]));
+        assert_eq!(network(listed(), &["a.org"], false), hosts(&["crates.io", "a.org"]));
+        assert_eq!(
+            network(Some(NetworkSettings::All(false)), &["a.org"], false),
+            hosts(&["a.org"])
+        );
+        assert_eq!(network(listed(), &[], true), Network::Any);
     }
 }

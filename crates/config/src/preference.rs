@@ -63,7 +63,8 @@ fn check_policy(
 ) -> Result<(), ConfigError> {
     let wanted = policy_of(preferences);
     let name = wanted.name.as_deref().unwrap_or(DEFAULT_POLICY);
-    policy::load(name, &wanted.keys, &config.settings.seeds).map(drop)
+    let config = config.clone().with_own_policy(Some(name));
+    policy::load(name, &wanted.keys, &config).map(drop)
 }
 
 fn policy_of(preferences: &BTreeMap<String, String>) -> ModelPolicy {

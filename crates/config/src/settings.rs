@@ -13,6 +13,7 @@ use crate::agent::{AgentSettings, McpSettings};
 use crate::error::ConfigError;
 use crate::lang::Lang;
 use crate::notice::Notice;
+use crate::prices::PriceSetting;
 use crate::seed::{self, SeedValues};
 use crate::tokenizer::Tokenizer;
 
@@ -33,12 +34,17 @@ pub struct Settings {
     pub summariser: Option<String>,
     /// The policy: the name of a preset, or a file.
     pub policy: Option<String>,
-    /// The directory of the daily memory files, or `false` for no memory.
+    /// The memory across sessions: its directory, `false` for none, or a table.
     pub memory: Option<Memory>,
     /// How tokens are counted, for models that have no setting of their own.
     pub tokenizer: Option<Tokenizer>,
     /// The language: `en` or `zh`.
     pub lang: Option<Lang>,
+    /// Seconds to wait for the first token of an answer (default: 300; 1800 for a server on this
+    /// machine, which may read a long prompt slowly).
+    pub first_token_timeout: Option<u64>,
+    /// Seconds without data after which an answer counts as interrupted.
+    pub silence_timeout: Option<u64>,
     /// The `[models.NAME]` sections.
     #[serde(default)]
     pub models: BTreeMap<String, ModelSettings>,
@@ -88,10 +94,18 @@ pub struct ModelSettings {
     pub cache_minimum: Option<usize>,
     /// Seconds for which a cached prompt is kept.
     pub cache_life: Option<u64>,
+    /// Whether the limit of the answer is sent as `max_completion_tokens` on the wire `openai-chat`.
+    pub max_completion_tokens: Option<bool>,
     /// How tokens are counted: `o200k`, `cl100k`, `estimate` or `tiktoken`.
     pub tokenizer: Option<Tokenizer>,
-    /// The price of a million uncached prompt tokens.
-    pub price: Option<f64>,
+    /// The price of a million prompt tokens, or all prices: `{ input = 3.0, cached = 0.3, written =
+    /// 3.75, output = 15.0 }`. By default that of the price table.
+    pub price: Option<PriceSetting>,
+    /// Seconds to wait for the first token of an answer. By default that of the whole config.
+    pub first_token_timeout: Option<u64>,
+    /// Seconds without data after which an answer counts as interrupted. By default that of the
+    /// whole config.
+    pub silence_timeout: Option<u64>,
     /// The policy for this model.
     pub policy: Option<String>,
     /// Keys of the policy to change for this model: `"fold.high" = 90000`.
@@ -126,8 +140,11 @@ impl ModelSettings {
             cache_write: newer.cache_write.or(self.cache_write),
             cache_minimum: newer.cache_minimum.or(self.cache_minimum),
             cache_life: newer.cache_life.or(self.cache_life),
+            max_completion_tokens: newer.max_completion_tokens.or(self.max_completion_tokens),
             tokenizer: newer.tokenizer.or(self.tokenizer),
             price: newer.price.or(self.price),
+            first_token_timeout: newer.first_token_timeout.or(self.first_token_timeout),
+            silence_timeout: newer.silence_timeout.or(self.silence_timeout),
             policy: newer.policy.or(self.policy),
             set: self.set,
         }
@@ -146,6 +163,7 @@ impl ModelSettings {
         entry.cache_write = self.cache_write;
         entry.cache_minimum = self.cache_minimum;
         entry.cache_life = self.cache_life;
+        entry.max_completion_tokens = self.max_completion_tokens;
         entry
     }
 
@@ -155,7 +173,6 @@ impl ModelSettings {
             return Err(ConfigError::range(format!("models.{name}.window"), 0, "at least 1"));
         }
         let numbers = [
-            ("price", self.price),
             ("chars_per_token", self.chars_per_token),
             ("cache_read", self.cache_read),
             ("cache_write", self.cache_write),
@@ -170,8 +187,25 @@ impl ModelSettings {
                 ));
             }
         }
-        Ok(())
+        if let Some(price) = &self.price {
+            price.check(&format!("models.{name}.price"))?;
+        }
+        check_timeouts(&format!("models.{name}."), self.first_token_timeout, self.silence_timeout)
     }
+}
+
+/// Rejects a timeout of 0 seconds: it would end every call.
+fn check_timeouts(
+    section: &str,
+    first_token: Option<u64>,
+    silence: Option<u64>,
+) -> Result<(), ConfigError> {
+    for (key, seconds) in [("first_token_timeout", first_token), ("silence_timeout", silence)] {
+        if seconds == Some(0) {
+            return Err(ConfigError::range(format!("{section}{key}"), 0, "at least 1"));
+        }
+    }
+    Ok(())
 }
 
 fn wire<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Wire>, D::Error> {
@@ -179,20 +213,55 @@ fn wire<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Wire
     waterline_provider::wire::named(&name).map(Some).map_err(serde::de::Error::custom)
 }
 
-/// Where the day's memory files are.
+/// The memory across sessions.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
 pub enum Memory {
-    /// In this directory.
+    /// On, in this directory.
     Directory(PathBuf),
-    /// In the usual directory, or nowhere.
+    /// On in the usual directory, or off.
     On(bool),
+    /// On, with more settings.
+    Table(MemoryTable),
+}
+
+/// The settings of the memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct MemoryTable {
+    /// The directory of `MEMORY.md` and of the daily files.
+    pub directory: Option<PathBuf>,
+    /// Whether lasting facts of summaries are written to `MEMORY.md`.
+    pub extract: bool,
 }
 
 impl Memory {
+    /// Returns whether there is a memory.
+    #[must_use]
+    pub const fn is_on(&self) -> bool {
+        !matches!(self, Self::On(false))
+    }
+
+    /// Returns the directory, if it is not the usual one.
+    #[must_use]
+    pub const fn directory(&self) -> Option<&PathBuf> {
+        match self {
+            Self::Directory(path) => Some(path),
+            Self::Table(table) => table.directory.as_ref(),
+            Self::On(_) => None,
+        }
+    }
+
+    /// Returns whether lasting facts of summaries are written to `MEMORY.md`.
+    #[must_use]
+    pub const fn extracts(&self) -> bool {
+        matches!(self, Self::Table(MemoryTable { extract: true, .. }))
+    }
+
     const fn directory_mut(&mut self) -> Option<&mut PathBuf> {
         match self {
             Self::Directory(path) => Some(path),
+            Self::Table(table) => table.directory.as_mut(),
             Self::On(_) => None,
         }
     }
@@ -213,6 +282,7 @@ impl Settings {
             if table == whole { toml::from_str(text)? } else { table.try_into()? };
         let settings = Self { seeds, ..settings };
         settings.models.iter().try_for_each(|(name, model)| model.check(name))?;
+        check_timeouts("", settings.first_token_timeout, settings.silence_timeout)?;
         settings.agent.check()?;
         settings.mcp.iter().try_for_each(|(name, server)| server.check(name))?;
         Ok(settings)
@@ -243,6 +313,12 @@ impl Settings {
             };
         }
         Ok(self)
+    }
+
+    /// Returns the names of the policies, which may be paths.
+    pub(crate) fn policies(&self) -> impl Iterator<Item = &str> {
+        let of_models = self.models.values().filter_map(|model| model.policy.as_deref());
+        self.policy.as_deref().into_iter().chain(of_models)
     }
 
     /// Rejects keys that a project's file may not set, and marks its addresses as untrusted: it may
@@ -320,6 +396,8 @@ impl Settings {
             memory: newer.memory.or(self.memory),
             tokenizer: newer.tokenizer.or(self.tokenizer),
             lang: newer.lang.or(self.lang),
+            first_token_timeout: newer.first_token_timeout.or(self.first_token_timeout),
+            silence_timeout: newer.silence_timeout.or(self.silence_timeout),
             models,
             agent: self.agent.merge(newer.agent),
             mcp: self.mcp.into_iter().chain(newer.mcp).collect(),
@@ -362,7 +440,10 @@ mod tests {
             parsed("model = \"b\"\n[models.a]\nprice = 3.0\n[models.b]\nwire = \"anthropic\"");
         let both = user.merge(project);
         assert_eq!((both.model.as_deref(), both.policy.as_deref()), (Some("b"), Some("chat")));
-        assert_eq!((both.models["a"].window, both.models["a"].price), (Some(1_000), Some(3.0)));
+        assert_eq!(
+            (both.models["a"].window, both.models["a"].price),
+            (Some(1_000), Some(PriceSetting::Input(3.0)))
+        );
         assert_eq!(
             (both.models["a"].window, both.models["b"].wire),
             (Some(1_000), Some(Wire::ANTHROPIC))
@@ -426,6 +507,7 @@ mod tests {
         for (text, message) in [
             ("[models.a]\nwindow = 0", "models.a.window is 0; it must be at least 1"),
             ("[models.a]\nprice = -1.5", "models.a.price is -1.5; it must be at least 0"),
+            ("silence_timeout = 0", "silence_timeout is 0; it must be at least 1"),
             (
                 "[agent]\nsteps = 1001",
                 "agent.steps is 1001; it must be a whole number from 1 to 1000",

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
 use waterline_provider::address::is_local;
 use waterline_sandbox::small_file;
 
@@ -70,7 +71,7 @@ pub fn approve(config: &Config, addresses: &[&str]) -> Result<(), ConfigError> {
     all.entry(directory.to_owned())
         .or_default()
         .extend(addresses.iter().map(|address| (*address).to_owned()));
-    write(&file, &all).map_err(|source| ConfigError::Approvals { path: file, source })
+    write_private(&file, &all).map_err(|source| ConfigError::Approvals { path: file, source })
 }
 
 /// Returns the path of the file of approved addresses, if there is a data directory.
@@ -86,12 +87,12 @@ fn approved(file: &Path) -> Approved {
         .unwrap_or_default()
 }
 
-/// Writes the approved addresses atomically, readable only by the owner.
-fn write(file: &Path, approved: &Approved) -> std::io::Result<()> {
+/// Writes a value as JSON, atomically and readable only by the owner.
+pub(crate) fn write_private(file: &Path, value: &impl Serialize) -> std::io::Result<()> {
     let directory = file.parent().unwrap_or(Path::new("."));
     make_private(directory)?;
     let mut draft = tempfile::NamedTempFile::new_in(directory)?;
-    draft.write_all(serde_json::to_string_pretty(approved)?.as_bytes())?;
+    draft.write_all(serde_json::to_string_pretty(value)?.as_bytes())?;
     draft.persist(file)?;
     Ok(())
 }
@@ -149,7 +150,7 @@ mod tests {
             "/srv/tide".to_owned(),
             BTreeSet::from(["https://models.example".to_owned()]),
         )]);
-        write(&file, &all).unwrap();
+        write_private(&file, &all).unwrap();
         assert_eq!(approved(&file), all);
         assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
         std::fs::write(&file, "not json").unwrap();

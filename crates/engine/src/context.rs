@@ -227,7 +227,7 @@ impl Context {
         Input {
             summaries: &self.summaries,
             keep: Keep { pins: &self.pins, lines: &self.lines },
-            forced: forced.map(|(level, reason)| Forced { rung: *level, reason }),
+            forced: forced.map(|(level, reason)| Forced { level: *level, reason }),
             ..input
         }
     }

@@ -30,6 +30,7 @@ pub mod message;
 pub mod model;
 pub mod plan;
 pub mod policy;
+pub mod reason;
 mod reduce;
 mod setting;
 pub mod stage;

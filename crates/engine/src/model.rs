@@ -157,6 +157,8 @@ pub struct ModelEntry {
     pub cache_minimum: Option<usize>,
     /// See [`Model::cache_life`].
     pub cache_life: Option<u64>,
+    /// See [`Model::max_completion_tokens`].
+    pub max_completion_tokens: Option<bool>,
 }
 
 impl ModelEntry {
@@ -184,7 +186,7 @@ impl ModelEntry {
             images: self.images.unwrap_or(base.images),
             preserved_thinking: base.preserved_thinking,
             fixed_temperature: base.fixed_temperature,
-            max_completion_tokens: base.max_completion_tokens,
+            max_completion_tokens: self.max_completion_tokens.unwrap_or(base.max_completion_tokens),
         }
     }
 }

@@ -21,7 +21,8 @@ pub struct Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "message {}: {} ({})", self.at, self.text, self.rule)
+        // People count messages from 1.
+        write!(f, "message {}: {} ({})", self.at + 1, self.text, self.rule)
     }
 }
 

@@ -79,7 +79,8 @@ impl Warning {
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.at {
-            Some(at) => write!(f, "message {at}: {}", self.text),
+            // People count messages from 1.
+            Some(at) => write!(f, "message {}: {}", at + 1, self.text),
             None => f.write_str(&self.text),
         }
     }

@@ -83,7 +83,7 @@ proptest! {
             if index < past.messages { history.source(index).cloned() } else { None }
         };
         let mut thawed = Generation::thaw(head, slots, source);
-        let mut tail = History::behind(counter(), past, thawed.views(past.messages));
+        let mut tail = History::after(counter(), past, thawed.views(past.messages));
         let newest = past.messages..history.len();
         tail.extend(newest.filter_map(|index| history.source(index).cloned()));
         prop_assert_eq!(sent(&thawed, &tail), sent(&generation, &history));

@@ -24,7 +24,7 @@ use waterline::model::Models;
 use waterline::plan::{Action, Budget, Generation, Input, extend, plan};
 use waterline::policy::Policy;
 use waterline::tokens::Counter;
-use waterline_log::{Fold, Incoming, Log, Options, Resumed, Sent, Session};
+use waterline_log::{Fold, Incoming, Log, Options, Resumed, Sent, Session, Step};
 
 /// The environment variable that makes this process one of several writers. Its value is
 /// `URL SESSION`.
@@ -240,7 +240,8 @@ fn open_and_plan(directory: &Path) {
         generation.freeze(&history, planned);
         let slots = generation.frozen(&history, from);
         let sent = Sent { cleared: 0, head: generation.head(), past: history.past(), slots, fold };
-        log.freeze(&log.session("s").unwrap(), sent).unwrap();
+        let step = Step { sent: Some(sent), ..Step::default() };
+        log.commit(&log.session("s").unwrap(), step).unwrap();
     }
     log.append("s", tip, vec![incoming(MESSAGES + 1)]).unwrap();
     drop(log);

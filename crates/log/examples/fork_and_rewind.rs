@@ -5,7 +5,7 @@
 
 use waterline::message::{Message, Part, Role};
 use waterline::tokens::{Counter, Method};
-use waterline_log::{Incoming, Log, Session, To};
+use waterline_log::{Incoming, Log, RewindTarget, Session};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let directory = tempfile::tempdir()?;
@@ -33,13 +33,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("main has {main} messages, borrow {borrow}; they share {}", both.shared);
 
     // A rewind loses no messages: `redo` returns to them.
-    let back = log.rewind("main", To::Turns(1))?;
+    let back = log.rewind("main", RewindTarget::Turns(1))?;
     println!("one turn back, main has {} messages", back.tip.position());
     let again = log.redo("main")?;
     println!("redone, main has {} messages again", again.tip.position());
 
     // Appending after a rewind starts another branch of the same session.
-    let back = log.rewind("main", To::Turns(1))?;
+    let back = log.rewind("main", RewindTarget::Turns(1))?;
     log.append("main", back.tip, vec![message(Role::User, "Explain it first.")])?;
     for branch in log.branches("main")? {
         println!("a branch with {} messages", branch.tip.position());

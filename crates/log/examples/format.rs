@@ -43,12 +43,11 @@ fn main() -> Result<()> {
         original_tokens: 12,
         time: 0,
     };
-    log.summarise("main", summary)?;
+    log.add_summary("main", summary)?;
     log.checkpoint("main", json!({"step": 1}))?;
-    log.record_usage(
-        "main",
-        Usage { position: 2, model: "m".to_owned(), input: 120, output: 7, ..Usage::default() },
-    )?;
+    let usage =
+        Usage { position: 2, model: "m".to_owned(), input: 120, output: 7, ..Usage::default() };
+    log.note_usage("main", vec![usage])?;
     log.put_artifact("main", "text/plain", "a large…", b"a large output".to_vec())?;
     log.add_job("summary", Some("main"), "{}")?;
     log.set_preference("ada", "policy", Some("chat"))?;

@@ -5,8 +5,8 @@ use crate::id::Id;
 use crate::incoming::Incoming;
 use crate::log::Log;
 use crate::navigate::{Kind, left_tips, record};
-use crate::session::{self, Session};
-use crate::store::Connection;
+use crate::session::{self, Relation, Session};
+use crate::store::{Connection, values};
 use crate::tree::{Path, Tip, grow, ids_after, tip_of};
 
 /// The result of appending messages.
@@ -39,15 +39,24 @@ impl Log {
 
     /// Stores messages after `at`, the tip of a session, on a side branch: the tip stays at `at`,
     /// and [`Log::branches`] lists the side branch. If another writer has moved the session since,
-    /// the messages are stored in a fork. Returns the session as stored.
+    /// the messages are stored in a fork. Returns the session as stored. A retry is safe: if the
+    /// same messages are already stored there, it adds nothing.
     ///
     /// # Errors
     /// If the session does not exist.
-    pub fn append_aside(&self, session: &str, at: Tip, incoming: Vec<Incoming>) -> Result<Session> {
+    pub fn append_to_side_branch(
+        &self,
+        session: &str,
+        at: Tip,
+        incoming: Vec<Incoming>,
+    ) -> Result<Session> {
         let id = session.to_owned();
         let now = self.now();
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
+            if is_on_side_branch(connection, &session, at, &incoming)? {
+                return Ok(session);
+            }
             match append_at(connection, &session, at, &incoming, now) {
                 Ok(_) => {
                     let moved = session::load(connection, &id)?;
@@ -156,6 +165,22 @@ fn append_at(
         return Err(conflict(&session::load(connection, &session.id)?));
     }
     Ok(Appended { session: session.id.clone(), tip: grown.tip, new: grown.new, ids: grown.ids })
+}
+
+/// Returns whether messages after `at` are already on a branch that the session has left, or at the
+/// end of a fork of it. Their writer retries because it never received the reply.
+fn is_on_side_branch(
+    connection: &mut dyn Connection,
+    session: &Session,
+    at: Tip,
+    incoming: &[Incoming],
+) -> Result<bool> {
+    let Some(&last) = ids_after(connection, at, incoming)?.last() else { return Ok(true) };
+    let Some(tip) = tip_of(connection, last)? else { return Ok(false) };
+    let sql = "SELECT COUNT(*) FROM session \
+               WHERE parent = $1 AND relation = $2 AND branch = $3 AND position = $4";
+    let values = values![&session.id, Relation::Fork.name(), tip.branch, tip.position];
+    Ok(left_tips(connection, &session.id)?.contains(&tip) || connection.number(sql, values)? > 0)
 }
 
 pub(crate) fn conflict(session: &Session) -> LogError {

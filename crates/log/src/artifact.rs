@@ -3,7 +3,18 @@
 use crate::compress::{compress, decompress};
 use crate::error::{LogError, Result};
 use crate::log::Log;
+use crate::search_terms::artifact_terms;
 use crate::store::{Connection, values};
+
+/// The media types of files that a session changed; see `file_change.rs`.
+pub(crate) const FILE_CONTENT: &str = "application/x-waterline-file";
+pub(crate) const FILE_CHANGES: &str = "application/x-waterline-file-changes";
+
+/// Returns whether a media type belongs to records of changed files, which are neither listed nor
+/// exported.
+pub(crate) fn is_file_record(media: &str) -> bool {
+    media == FILE_CONTENT || media == FILE_CHANGES
+}
 
 /// An artifact, without its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,11 +69,7 @@ impl Log {
             || LogError::Missing { what: "artifact", id: hash.chars().take(80).collect() };
         let known = blake3::Hash::from_hex(hash).map_err(|_| missing())?;
         self.read(|connection| {
-            let sql = "SELECT packed, bytes, size FROM artifact WHERE hash = $1";
-            let mut row =
-                connection.row(sql, values![known.as_bytes().as_slice()])?.ok_or_else(missing)?;
-            let bytes = decompress(row.int(0), row.bytes(1), row.size(2))
-                .filter(|bytes| blake3::hash(bytes) == known);
+            let bytes = read(connection, known.as_bytes())?.ok_or_else(missing)?;
             bytes.ok_or_else(|| connection.damaged(format!("artifact {hash}")))
         })
     }
@@ -84,9 +91,38 @@ impl Log {
                 size: row.count(3),
                 time: row.int(4),
             };
-            Ok(rows.into_iter().map(of).collect())
+            let listed = rows.into_iter().map(of);
+            Ok(listed.filter(|artifact| !is_file_record(&artifact.media)).collect())
         })
     }
+}
+
+/// Reads the bytes of an artifact: `None` if it does not exist, `Some(None)` if they do not match its
+/// hash.
+pub(crate) fn read(
+    connection: &mut dyn Connection,
+    hash: &[u8],
+) -> Result<Option<Option<Vec<u8>>>> {
+    let sql = "SELECT packed, bytes, size FROM artifact WHERE hash = $1";
+    let row = connection.row(sql, values![hash])?;
+    Ok(row.map(|mut row| {
+        decompress(row.int(0), row.bytes(1), row.size(2))
+            .filter(|bytes| blake3::hash(bytes).as_bytes().as_slice() == hash)
+    }))
+}
+
+/// Deletes the artifacts that no session uses.
+pub(crate) fn sweep(connection: &mut dyn Connection) -> Result<()> {
+    let sql = "SELECT t.key FROM artifact_text t WHERE NOT EXISTS \
+               (SELECT 1 FROM artifact_use u WHERE u.hash = t.hash)";
+    let unindex = connection.dialect().unindex_artifact_terms();
+    for row in connection.rows(sql, &[])? {
+        connection.run(unindex, values![row.int(0)])?;
+        connection.run("DELETE FROM artifact_text WHERE key = $1", values![row.int(0)])?;
+    }
+    let sql = "DELETE FROM artifact WHERE NOT EXISTS \
+               (SELECT 1 FROM artifact_use u WHERE u.hash = artifact.hash)";
+    connection.run(sql, &[]).map(drop)
 }
 
 pub(crate) fn put(
@@ -108,7 +144,14 @@ pub(crate) fn put(
         stored.into_owned(),
         artifact.time
     ];
-    connection.run(sql, values)?;
+    if connection.run(sql, values)? == 1
+        && !is_file_record(&artifact.media)
+        && let Some(terms) = artifact_terms(bytes)
+    {
+        let sql = "INSERT INTO artifact_text (hash) VALUES ($1) RETURNING key";
+        let key = connection.number(sql, values![hash.as_slice()])?;
+        connection.run(connection.dialect().index_artifact_terms(), values![key, terms])?;
+    }
     let sql = "INSERT INTO artifact_use (session, hash) VALUES ($1, $2) \
                ON CONFLICT (session, hash) DO NOTHING";
     connection.run(sql, values![session, hash]).map(drop)

@@ -2,6 +2,7 @@
 //! threads decompress, verify and parse them in between.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
 
@@ -78,7 +79,10 @@ impl Preparer {
     fn run(&self, waiting: &Mutex<Receiver<Chunk>>, done: &Sender<Ready>) {
         let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
         while let Ok((number, rows)) = next() {
-            let messages = rows.into_iter().map(|row| self.prepare(row)).collect();
+            // A panic must not end the worker: if all ended, the sender would wait forever.
+            let prepare = || rows.into_iter().map(|row| self.prepare(row)).collect();
+            let messages = catch_unwind(AssertUnwindSafe(prepare));
+            let messages = messages.unwrap_or_else(|_| Err(stopped()));
             if done.send((number, messages)).is_err() {
                 return;
             }
@@ -160,5 +164,5 @@ impl Merge<'_> {
 }
 
 fn stopped() -> LogError {
-    LogError::Refused("a worker that loads messages stopped early; retry".to_owned())
+    LogError::Refused("a message could not be prepared: its parser panicked".to_owned())
 }

@@ -11,7 +11,7 @@ use crate::id::Id;
 use crate::log::Log;
 use crate::navigate::{Kind, record};
 use crate::session::{self, Document, Session, text};
-use crate::store::{Connection, Row, values};
+use crate::store::{Connection, Dialect, Row, checksum, values};
 use crate::tree::{Tip, id_at, tip_of};
 
 /// How many checkpoints the log keeps per session.
@@ -64,7 +64,7 @@ impl Log {
     /// # Errors
     /// If the log cannot be read.
     pub fn checkpoints(&self, session: &str) -> Result<Vec<Checkpoint>> {
-        self.read(|connection| of_session(connection, session))
+        self.read(|connection| of_session(connection, session)?.into_iter().collect())
     }
 
     /// Restores the tip and the state of a checkpoint, and returns the session. Later messages are
@@ -203,18 +203,26 @@ fn snapshot_and_changes(
 const ROW: &str =
     "thread_id, checkpoint_id, parent_checkpoint_id, metadata, branch, position, snapshot, changes";
 
-/// The columns and the tables that [`of`] reads.
-const COLUMNS: &str = "c.thread_id, c.checkpoint_id, c.parent_checkpoint_id, c.metadata, \
-                       c.branch, c.position, c.changes, s.state FROM checkpoint c \
-                       JOIN snapshot s ON s.session = c.thread_id AND s.number = c.snapshot";
+/// Returns the columns and the tables that [`of`] reads.
+fn columns(dialect: Dialect) -> String {
+    format!(
+        "c.thread_id, c.checkpoint_id, c.parent_checkpoint_id, c.metadata, c.branch, c.position, \
+         c.changes, s.state, {}, {} FROM checkpoint c \
+         LEFT JOIN snapshot s ON s.session = c.thread_id AND s.number = c.snapshot",
+        checksum::CHECKPOINT.intact(dialect, "c."),
+        checksum::SNAPSHOT.intact(dialect, "s.")
+    )
+}
 
+/// Returns the checkpoints of a session, oldest first. For a damaged one, returns the error.
 pub(crate) fn of_session(
     connection: &mut dyn Connection,
     session: &str,
-) -> Result<Vec<Checkpoint>> {
-    let sql = format!("SELECT {COLUMNS} WHERE c.thread_id = $1 ORDER BY c.checkpoint_id");
+) -> Result<Vec<Result<Checkpoint>>> {
+    let columns = columns(connection.dialect());
+    let sql = format!("SELECT {columns} WHERE c.thread_id = $1 ORDER BY c.checkpoint_id");
     let rows = connection.rows(&sql, values![session])?;
-    rows.into_iter().map(|row| of(connection, row)).collect()
+    Ok(rows.into_iter().map(|row| of(connection, row)).collect())
 }
 
 fn find(
@@ -222,7 +230,8 @@ fn find(
     session: &str,
     checkpoint_id: &str,
 ) -> Result<Option<Row>> {
-    let sql = format!("SELECT {COLUMNS} WHERE c.thread_id = $1 AND c.checkpoint_id = $2");
+    let columns = columns(connection.dialect());
+    let sql = format!("SELECT {columns} WHERE c.thread_id = $1 AND c.checkpoint_id = $2");
     connection.row(&sql, values![session, checkpoint_id])
 }
 
@@ -230,12 +239,14 @@ fn of(connection: &mut dyn Connection, mut row: Row) -> Result<Checkpoint> {
     let checkpoint_id = row.text(1);
     let metadata = serde_json::from_str(&row.text(3));
     let snapshot: Option<Document> = serde_json::from_str(&row.text(7)).ok();
-    let state = snapshot.and_then(|snapshot| delta::apply(&snapshot, &row.text(6)));
+    let state = snapshot
+        .filter(|_| row.int(8) == 1 && row.int(9) == 1)
+        .and_then(|snapshot| delta::apply(&snapshot, &row.text(6)));
+    let tip = Tip { branch: row.int(4), position: row.count(5) };
+    let message = id_at(connection, tip)?.map(|id| id.to_string());
     let (Some(state), Ok(metadata)) = (state, metadata) else {
         return Err(connection.damaged(format!("checkpoint {checkpoint_id}")));
     };
-    let tip = Tip { branch: row.int(4), position: row.count(5) };
-    let message = id_at(connection, tip)?.map(|id| id.to_string());
     Ok(Checkpoint {
         thread_id: row.text(0),
         checkpoint_id,

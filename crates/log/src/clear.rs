@@ -12,7 +12,7 @@ impl Log {
     ///
     /// # Errors
     /// If the session does not exist.
-    pub fn cut(&self, session: &str) -> Result<()> {
+    pub fn clear(&self, session: &str) -> Result<()> {
         let id = session.to_owned();
         let now = self.now();
         self.write(move |connection| {
@@ -23,11 +23,11 @@ impl Log {
         })
     }
 
-    /// Removes the newest mark that [`Log::cut`] set.
+    /// Removes the newest mark that [`Log::clear`] set.
     ///
     /// # Errors
     /// If the session is not cleared.
-    pub fn uncut(&self, session: &str) -> Result<()> {
+    pub fn undo_clear(&self, session: &str) -> Result<()> {
         let id = session.to_owned();
         let now = self.now();
         self.write(move |connection| {

@@ -7,7 +7,7 @@
 use waterline::message::{Message, Role};
 
 use crate::conversation_hash::{ConversationHash, is_same};
-use crate::error::Result;
+use crate::error::{LogError, Result};
 use crate::id::Id;
 use crate::import::Parse;
 use crate::incoming::stored_form;
@@ -153,7 +153,11 @@ impl<'a> Lookup<'a> {
             for mut row in connection.rows(&sql, &values)? {
                 let matched = row.size(1);
                 let prompts = row.count(2).saturating_sub(matched as u64);
-                let Ok(session) = session::load(connection, &row.text(0)) else { continue };
+                let session = match session::load(connection, &row.text(0)) {
+                    Ok(session) => session,
+                    Err(LogError::NoSession { .. }) => continue,
+                    Err(error) => return Err(error),
+                };
                 let candidate = Candidate { session, prompts, matched };
                 if self.has_last(connection, &candidate)? {
                     return Ok(Some(candidate));
@@ -269,7 +273,7 @@ fn session_containing(
 ) -> Result<Option<Session>> {
     let sql = "WITH RECURSIVE below (branch) AS (\
                    SELECT key FROM branch WHERE parent = $1 AND fork >= $2 \
-                   UNION ALL SELECT b.key FROM branch b JOIN below ON b.parent = below.branch) \
+                   UNION SELECT b.key FROM branch b JOIN below ON b.parent = below.branch) \
                  SELECT id FROM session WHERE relation <> $4 AND COALESCE(user_id, '') = $3 \
                  AND ((branch = $1 AND position >= $2) OR branch IN (SELECT branch FROM below)) \
                  ORDER BY CASE WHEN branch = $1 AND position = $2 THEN 0 ELSE 1 END, active DESC \

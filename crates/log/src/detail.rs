@@ -75,10 +75,10 @@ impl Log {
         let mut usage = CallTotals::default();
         for call in self.usage(&session.id)? {
             usage.calls += 1;
-            usage.input += call.input;
-            usage.cache_read += call.cache_read;
-            usage.cache_write += call.cache_write;
-            usage.output += call.output;
+            usage.input = usage.input.saturating_add(call.input);
+            usage.cache_read = usage.cache_read.saturating_add(call.cache_read);
+            usage.cache_write = usage.cache_write.saturating_add(call.cache_write);
+            usage.output = usage.output.saturating_add(call.output);
         }
         Ok(Detail {
             entries: self.entries_in(session.tip, messages)?,

@@ -8,7 +8,7 @@ use crate::compress::decompress;
 use crate::encoding::{Encoding, role_of_code};
 use crate::error::Result;
 use crate::id::Id;
-use crate::store::{Connection, Row, values};
+use crate::store::{Connection, Dialect, Row, checksum, values};
 use crate::tree::{Run, hash};
 
 /// A stored message.
@@ -32,9 +32,15 @@ pub struct Entry {
     pub time: i64,
 }
 
-/// The columns of an [`Entry`], in `message m JOIN content c`.
-pub(crate) const COLUMNS: &str = "m.id, m.position, m.created, c.role, c.wire, c.tokens, \
-                                  c.counter, c.size, c.packed, c.bytes, c.hash";
+/// Returns the columns of an [`Entry`], in `message m JOIN content c`.
+pub(crate) fn columns(dialect: Dialect) -> String {
+    format!(
+        "m.id, m.position, m.created, c.role, c.wire, c.tokens, c.counter, c.size, c.packed, \
+         c.bytes, c.hash, {}, {}",
+        checksum::MESSAGE.intact(dialect, "m."),
+        checksum::CONTENT.intact(dialect, "c.")
+    )
+}
 
 impl Entry {
     pub(crate) fn of(name: &str, mut row: Row) -> Result<Self> {
@@ -45,8 +51,9 @@ impl Entry {
             .ok_or_else(|| damaged(format!("the id of message {position}")))?;
         let role = role_of_code(row.int(3));
         let encoding = Encoding::of_code(row.int(4));
+        let is_intact = row.int(11) == 1 && row.int(12) == 1;
         let bytes = decompress(row.int(8), row.bytes(9), row.size(7))
-            .filter(|bytes| hash(role, encoding, bytes) == row.bytes(10));
+            .filter(|bytes| is_intact && hash(role, encoding, bytes) == row.bytes(10));
         let bytes =
             bytes.ok_or_else(|| damaged(format!("message {position}, id {}", id.short())))?;
         Ok(Self {
@@ -119,8 +126,9 @@ pub(crate) fn rows_of_run(
     visit: &mut dyn FnMut(Row) -> Result<()>,
 ) -> Result<()> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM message m JOIN content c ON c.key = m.content \
-         WHERE m.branch = $1 AND m.position > $2 AND m.position <= $3 ORDER BY m.position"
+        "SELECT {} FROM message m JOIN content c ON c.key = m.content \
+         WHERE m.branch = $1 AND m.position > $2 AND m.position <= $3 ORDER BY m.position",
+        columns(connection.dialect())
     );
     connection.each(&sql, values![run.branch, run.after, run.upto], visit)
 }

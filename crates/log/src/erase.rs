@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use crate::artifact;
 use crate::error::{LogError, Result};
 use crate::log::Log;
 use crate::session::{self, Filter, Relation, Session};
@@ -11,7 +12,7 @@ use crate::toolset;
 
 /// What [`Log::erase`] deletes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Whom {
+pub enum EraseTarget {
     /// One session and its sub-agents.
     Session(String),
     /// All sessions and preferences of a user.
@@ -22,7 +23,7 @@ pub enum Whom {
 
 /// What was deleted, or would be.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Erased {
+pub struct EraseReport {
     /// The ids of the sessions.
     pub sessions: Vec<String>,
     /// The workspace directories of the sessions. The log does not delete them.
@@ -59,21 +60,21 @@ impl Log {
     ///
     /// # Errors
     /// If the session or the user does not exist.
-    pub fn would_erase(&self, whom: &Whom) -> Result<Erased> {
+    pub fn would_erase(&self, whom: &EraseTarget) -> Result<EraseReport> {
         self.read(|connection| Ok(Sweep::plan(connection, whom)?.report))
     }
 
     /// Permanently deletes sessions with all data that only they use, and returns what was deleted.
-    /// Then removes the traces from the database files; check [`Erased::is_clean`].
+    /// Then removes the traces from the database files; check [`EraseReport::is_clean`].
     ///
     /// # Errors
     /// If the session or the user does not exist.
-    pub fn erase(&self, whom: &Whom) -> Result<Erased> {
+    pub fn erase(&self, whom: &EraseTarget) -> Result<EraseReport> {
         let whom = whom.clone();
         let mut report = self.write_alone(move |connection| {
             let sweep = Sweep::plan(connection, &whom)?;
             sweep.apply(connection)?;
-            if let Whom::User(user) = &whom {
+            if let EraseTarget::User(user) = &whom {
                 connection.run("DELETE FROM preference WHERE user_id = $1", values![user])?;
             }
             Ok(sweep.report)
@@ -93,7 +94,7 @@ impl Log {
 
 /// The data to delete.
 struct Sweep {
-    report: Erased,
+    report: EraseReport,
     /// Each branch that loses messages, with the last position that is kept.
     truncated: Vec<(i64, u64)>,
     contents: Vec<i64>,
@@ -108,26 +109,29 @@ struct Branch {
 }
 
 impl Sweep {
-    fn plan(connection: &mut dyn Connection, whom: &Whom) -> Result<Self> {
+    fn plan(connection: &mut dyn Connection, whom: &EraseTarget) -> Result<Self> {
         let all = session::list(connection, &Filter::default())?;
         let mut erased: HashSet<String> = match whom {
-            Whom::Session(id) => HashSet::from([session::load(connection, id)?.id]),
-            Whom::User(user) => {
+            EraseTarget::Session(id) if all.iter().any(|session| session.id == *id) => {
+                HashSet::from([id.clone()])
+            }
+            EraseTarget::Session(id) => return Err(LogError::NoSession { id: id.clone() }),
+            EraseTarget::User(user) => {
                 let theirs = all.iter().filter(|session| session.user.as_ref() == Some(user));
                 theirs.map(|session| session.id.clone()).collect()
             }
-            Whom::IdleSince(time) => all
+            EraseTarget::IdleSince(time) => all
                 .iter()
                 .filter(|session| session.active < *time)
                 .map(|session| session.id.clone())
                 .collect(),
         };
         match whom {
-            Whom::IdleSince(_) => keep_parents_of_active(&all, &mut erased),
-            Whom::Session(_) | Whom::User(_) => add_sub_agents(&all, &mut erased),
+            EraseTarget::IdleSince(_) => keep_parents_of_active(&all, &mut erased),
+            EraseTarget::Session(_) | EraseTarget::User(_) => add_sub_agents(&all, &mut erased),
         }
         let mut sweep = Self {
-            report: Erased::default(),
+            report: EraseReport::default(),
             truncated: Vec::new(),
             contents: Vec::new(),
             frozen: Vec::new(),
@@ -140,7 +144,7 @@ impl Sweep {
         sweep.plan_messages(connection, &erased)?;
         sweep.plan_frozen(connection, &erased)?;
         sweep.plan_rows(connection)?;
-        if let Whom::User(user) = whom {
+        if let EraseTarget::User(user) = whom {
             let count = connection
                 .number("SELECT COUNT(*) FROM preference WHERE user_id = $1", values![user])?;
             if sweep.report.sessions.is_empty() && count == 0 {
@@ -250,9 +254,7 @@ impl Sweep {
                       (SELECT 1 FROM frozen WHERE frozen.generation = generation.key)";
         connection.run(unused, &[])?;
         self.apply_messages(connection)?;
-        let unused = "DELETE FROM artifact WHERE NOT EXISTS \
-                      (SELECT 1 FROM artifact_use u WHERE u.hash = artifact.hash)";
-        connection.run(unused, &[])?;
+        artifact::sweep(connection)?;
         toolset::sweep(connection)
     }
 
@@ -335,7 +337,9 @@ fn needed(
         let needed = if erased.contains(&row.text(0)) { &mut used } else { &mut kept };
         let mut key = row.int(1);
         let mut position = row.count(2);
-        while let Some(branch) = branches.get(&key) {
+        // A damaged branch may be its own ancestor.
+        for _ in 0..branches.len() {
+            let Some(branch) = branches.get(&key) else { break };
             let known = needed.entry(key).or_insert(branch.fork);
             if position <= *known && position > branch.fork {
                 break;

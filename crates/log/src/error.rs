@@ -10,7 +10,7 @@ pub enum LogError {
     #[error(
         "invalid log URL {url:?}; use a file path, sqlite:FILE or postgres://user@host/database"
     )]
-    Address {
+    InvalidUrl {
         /// The URL, without a password.
         url: String,
     },
@@ -26,7 +26,7 @@ pub enum LogError {
     #[error(
         "{name} is not a waterline log; choose a new file, and `import` the contents of this one"
     )]
-    Foreign {
+    NotALog {
         /// The file.
         name: String,
     },
@@ -35,7 +35,7 @@ pub enum LogError {
         "{name} has format {found}, but this version supports formats up to {known}; \
          use a newer waterline"
     )]
-    Newer {
+    UnsupportedFormat {
         /// The file or server.
         name: String,
         /// The format of the log.
@@ -56,7 +56,7 @@ pub enum LogError {
         "no space left on the disk of {name}; this write was not stored, earlier data is intact: \
          free some space and retry"
     )]
-    Full {
+    DiskFull {
         /// The file or server.
         name: String,
     },
@@ -90,6 +90,15 @@ pub enum LogError {
         name: String,
         /// The database's error message.
         text: String,
+    },
+    /// The file of the log was deleted or replaced while it was open.
+    #[error(
+        "the file {name} was deleted or replaced while it was in use; this write is lost, and no \
+         more writes are accepted: restore the file and restart"
+    )]
+    Deleted {
+        /// The file.
+        name: String,
     },
     /// Stored data is damaged.
     #[error(
@@ -156,7 +165,7 @@ pub enum LogError {
     /// Two writers collided. The log retries such a write; callers see this only if all retries
     /// failed.
     #[error("write conflict in {name}; retry")]
-    Race {
+    WriteConflict {
         /// The file or server.
         name: String,
     },
@@ -190,7 +199,7 @@ pub enum LogError {
     },
     /// A message id cannot be parsed.
     #[error("invalid message id {text:?}: expected 64 hexadecimal digits")]
-    NoId {
+    InvalidId {
         /// The text, truncated.
         text: String,
     },

@@ -12,7 +12,7 @@ use crate::error::{LogError, Result};
 use crate::generation::{self, CHAIN, FOLD, Fold, generation_of};
 use crate::log::Log;
 use crate::session::{self, Session};
-use crate::store::{Connection, Row, values};
+use crate::store::{Connection, Row, checksum, values};
 use crate::tree::{Path, Tip};
 
 /// The step that one call adds to the stored request context.
@@ -50,32 +50,6 @@ struct StoredHead {
 }
 
 impl Log {
-    /// Stores the request context of a call: the next step of the session's generation or, with a
-    /// fold, the first step of a new one. Returns the session as stored. `planned` is the session
-    /// as it was when the call was planned.
-    ///
-    /// # Errors
-    /// [`LogError::Conflict`] if another writer has since moved the session, stored a request
-    /// context or cleared it.
-    pub fn freeze(&self, planned: &Session, sent: Sent) -> Result<Session> {
-        let planned = planned.clone();
-        let now = self.now();
-        self.write(move |connection| {
-            let stored = session::load(connection, &planned.id)?;
-            let key = add(connection, &planned, planned.tip, &sent, now)?;
-            let is_stored = cleared(connection, &stored)? == sent.cleared
-                && session::put(connection, &planned, planned.tip, Some(key), now)?;
-            if is_stored {
-                session::load(connection, &planned.id)
-            } else {
-                Err(LogError::Conflict {
-                    session: planned.id.clone(),
-                    position: stored.tip.position,
-                })
-            }
-        })
-    }
-
     /// Returns the stored request context of a session; `None` if there is none, or if the session
     /// was cleared since.
     ///
@@ -120,27 +94,33 @@ pub(crate) struct StoredStep {
 /// Returns a step and all steps before it, oldest first.
 pub(crate) fn steps(connection: &mut dyn Connection, key: Option<i64>) -> Result<Vec<StoredStep>> {
     let sql = format!(
-        "{CHAIN} SELECT f.head, f.packed, f.slots, f.branch, f.position, f.generation, f.cleared, \
-         g.number, g.created, {FOLD} FROM chain c JOIN frozen f ON f.key = c.key \
-         JOIN generation g ON g.key = f.generation ORDER BY f.key"
+        "{CHAIN} SELECT f.head, f.packed, f.slots, {}, f.branch, f.position, f.generation, \
+         f.cleared, g.number, g.created, {FOLD}, {} FROM chain c JOIN frozen f ON f.key = c.key \
+         LEFT JOIN generation g ON g.key = f.generation ORDER BY f.key",
+        checksum::FROZEN.intact(connection.dialect(), "f."),
+        checksum::GENERATION.intact(connection.dialect(), "g.")
     );
     let mut steps = Vec::new();
     let mut generation = None;
     for mut row in connection.rows(&sql, values![key])? {
+        let parsed = parse_row(&mut row).filter(|_| row.int(15) == 1);
         let (StoredHead { head, past }, slots) =
-            parse_row(&mut row).ok_or_else(|| connection.damaged(UNREADABLE))?;
-        let is_first = generation.replace(row.int(5)) != Some(row.int(5));
-        let fold = (is_first && row.count(7) > 0).then(|| Fold::of(&mut row, 9));
-        let tip = Tip { branch: row.int(3), position: row.count(4) };
-        let sent = Sent { cleared: row.count(6), head, past, slots, fold };
-        steps.push(StoredStep { tip, generation: row.int(5), time: row.int(8), sent });
+            parsed.ok_or_else(|| connection.damaged(UNREADABLE))?;
+        let is_first = generation.replace(row.int(6)) != Some(row.int(6));
+        let fold = (is_first && row.count(8) > 0).then(|| Fold::of(&mut row, 10));
+        let tip = Tip { branch: row.int(4), position: row.count(5) };
+        let sent = Sent { cleared: row.count(7), head, past, slots, fold };
+        steps.push(StoredStep { tip, generation: row.int(6), time: row.int(9), sent });
     }
     Ok(steps)
 }
 
-/// Parses the columns `head, packed, slots`; `None` if they are damaged. `packed` is 0 if the slots
+/// Parses the columns `head, packed, slots` and whether they are intact; `None` if they are damaged. `packed` is 0 if the slots
 /// are not compressed, else their original size.
 fn parse_row(row: &mut Row) -> Option<(StoredHead, Vec<FrozenSlot>)> {
+    if row.int(3) != 1 {
+        return None;
+    }
     let packed = row.int(1);
     let bytes = row.bytes(2);
     let size = if packed == 0 { bytes.len() } else { usize::try_from(packed).ok()? };
@@ -201,8 +181,10 @@ pub(crate) fn current(
 
 fn load(connection: &mut dyn Connection, key: i64) -> Result<Frozen> {
     let sql = format!(
-        "{CHAIN} SELECT f.head, f.packed, f.slots FROM chain c JOIN frozen f ON f.key = c.key \
-         WHERE f.generation = (SELECT generation FROM frozen WHERE key = $1) ORDER BY f.key"
+        "{CHAIN} SELECT f.head, f.packed, f.slots, {} FROM chain c \
+         JOIN frozen f ON f.key = c.key \
+         WHERE f.generation = (SELECT generation FROM frozen WHERE key = $1) ORDER BY f.key",
+        checksum::FROZEN.intact(connection.dialect(), "f.")
     );
     let mut slots: Vec<FrozenSlot> = Vec::new();
     let mut newest: Option<StoredHead> = None;

@@ -44,7 +44,7 @@ pub struct Generation {
 pub(crate) const CHAIN: &str = "WITH RECURSIVE \
     chain (key, previous, generation, branch, position) AS (\
     SELECT key, previous, generation, branch, position FROM frozen WHERE key = CAST($1 AS BIGINT) \
-    UNION ALL SELECT f.key, f.previous, f.generation, f.branch, f.position \
+    UNION SELECT f.key, f.previous, f.generation, f.branch, f.position \
     FROM chain c JOIN frozen f ON f.key = c.previous)";
 
 /// The columns of a [`Fold`], in `generation g`.

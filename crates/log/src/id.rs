@@ -62,7 +62,7 @@ impl FromStr for Id {
 
     fn from_str(text: &str) -> Result<Self, LogError> {
         let parsed = blake3::Hash::from_hex(text).map(|hash| Self(*hash.as_bytes()));
-        parsed.map_err(|_| LogError::NoId { text: text.chars().take(80).collect() })
+        parsed.map_err(|_| LogError::InvalidId { text: text.chars().take(80).collect() })
     }
 }
 

@@ -1,7 +1,7 @@
 //! A queue of background jobs that survives crashes. A worker takes a job for a limited time; if it
 //! dies, another worker takes the job. A failed job is retried up to [`ATTEMPTS`] times. A
 //! background summary is a job of its session: the process that holds the session makes it, and the
-//! next one does if that process ends before (docs/decisions/0024).
+//! next one does if that process ends before (docs/decisions/0029).
 
 use std::time::Duration;
 
@@ -105,10 +105,12 @@ impl Log {
             let sql = "UPDATE job SET state = 'failed', error = 'its worker died' \
                        WHERE kind = $1 AND state = 'running' AND due <= $2 AND attempts >= most";
             connection.run(sql, values![&kind, now])?;
+            // A job that was created later than now waits for a clock that was set back.
             let sql = format!(
                 "UPDATE job SET state = 'running', attempts = attempts + 1, worker = $1, due = $2 \
                  WHERE key = (SELECT key FROM job WHERE kind = $3 \
-                   AND state IN ('waiting', 'running') AND due <= $4 \
+                   AND (state IN ('waiting', 'running') AND due <= $4 \
+                     OR state = 'waiting' AND created > $4) \
                    ORDER BY due, key LIMIT 1 {}) RETURNING {COLUMNS}",
                 connection.dialect().skip_locked()
             );

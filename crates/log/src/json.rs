@@ -97,6 +97,8 @@ impl Serialize for Hit {
             role: &'a str,
             time: String,
             score: u32,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            artifact: Option<&'a str>,
             raw: &'a str,
         }
         let shape = Shape {
@@ -106,6 +108,7 @@ impl Serialize for Hit {
             role: self.entry.role.name(),
             time: utc(self.entry.time),
             score: self.score,
+            artifact: self.artifact.as_ref().map(|artifact| artifact.hash.as_str()),
             raw: &String::from_utf8_lossy(&self.entry.bytes),
         };
         shape.serialize(serializer)

@@ -27,7 +27,8 @@ impl Log {
     /// Takes the lease of a session for `time` if it is free or has expired.
     ///
     /// # Errors
-    /// [`LogError::Leased`] if another holder has it.
+    /// [`LogError::Leased`] if another holder has it, [`LogError::NoSession`] if the session does not
+    /// exist.
     pub fn take_lease(&self, session: &str, holder: &str, time: Duration) -> Result<Lease> {
         let request = LeaseRequest::new(session, holder, time);
         let clock = self.clock();
@@ -144,6 +145,10 @@ impl LeaseRequest {
                  WHERE session = $1",
                 previous.lease.token + 1,
             ),
+            // The lease of a session that does not exist could never be released by erasing it.
+            None if !exists(connection, &self.session)? => {
+                return Err(LogError::NoSession { id: self.session.clone() });
+            }
             // If two holders insert the first row at the same time, the primary key lets only one
             // succeed.
             None => (
@@ -193,6 +198,11 @@ fn load(connection: &mut dyn Connection, session: &str) -> Result<Option<Held>> 
         length: row.int(3),
     };
     Ok(row.map(of))
+}
+
+fn exists(connection: &mut dyn Connection, session: &str) -> Result<bool> {
+    let sql = "SELECT COUNT(*) FROM session WHERE id = $1";
+    Ok(connection.number(sql, values![session])? > 0)
 }
 
 /// Returns the time that leases use: the server's, if there is one, because the clocks of its

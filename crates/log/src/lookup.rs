@@ -19,7 +19,7 @@ impl Session {
 
     /// Returns whether the session has messages besides its first, the system prompt.
     #[must_use]
-    pub fn has_begun(&self) -> bool {
+    pub fn has_messages(&self) -> bool {
         self.tip.position() > 1
     }
 
@@ -27,7 +27,7 @@ impl Session {
     /// of a sub-agent.
     #[must_use]
     pub fn is_conversation(&self) -> bool {
-        self.relation != Relation::SubAgent && self.has_begun()
+        self.relation != Relation::SubAgent && self.has_messages()
     }
 }
 

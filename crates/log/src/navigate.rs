@@ -12,7 +12,7 @@ use crate::tree::{Path, Tip, id_at, tip_of};
 
 /// The target of [`Log::rewind`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum To {
+pub enum RewindTarget {
     /// Keep this number of messages.
     Position(u64),
     /// Go back this number of messages.
@@ -62,7 +62,7 @@ pub struct Branch {
     /// Whether the session is on this branch.
     pub is_current: bool,
     /// Whether it is a side branch, which holds a partial or rejected reply.
-    pub is_aside: bool,
+    pub is_side_branch: bool,
 }
 
 /// Moves the tip of a session and records where it was. The stored request context moves with it: a
@@ -184,13 +184,13 @@ pub(crate) fn turns_back(
     Ok(None)
 }
 
-fn cannot_rewind(session: &Session, to: To) -> LogError {
+fn cannot_rewind(session: &Session, to: RewindTarget) -> LogError {
     let id = &session.id;
     LogError::Refused(match to {
-        To::Message(message) => {
+        RewindTarget::Message(message) => {
             format!("cannot rewind session {id}: message {} is not in it", message.short())
         }
-        To::Position(_) | To::Messages(_) | To::Turns(_) => {
+        RewindTarget::Position(_) | RewindTarget::Messages(_) | RewindTarget::Turns(_) => {
             let count = messages(session.tip.position);
             format!("cannot rewind session {id} that far: it has {count}")
         }
@@ -209,18 +209,18 @@ impl Log {
     ///
     /// # Errors
     /// If the session does not reach back that far or does not contain the message.
-    pub fn rewind(&self, session: &str, to: To) -> Result<Session> {
+    pub fn rewind(&self, session: &str, to: RewindTarget) -> Result<Session> {
         let id = session.to_owned();
         let now = self.now();
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
             let path = Path::of(connection, session.tip)?;
             let position = match to {
-                To::Position(position) => Some(position),
-                To::Messages(count) => session.tip.position.checked_sub(count),
-                To::Turns(0) => Some(session.tip.position),
-                To::Turns(count) => turns_back(connection, &path, count)?,
-                To::Message(id) => tip_of(connection, id)?
+                RewindTarget::Position(position) => Some(position),
+                RewindTarget::Messages(count) => session.tip.position.checked_sub(count),
+                RewindTarget::Turns(0) => Some(session.tip.position),
+                RewindTarget::Turns(count) => turns_back(connection, &path, count)?,
+                RewindTarget::Message(id) => tip_of(connection, id)?
                     .filter(|&tip| path.contains(tip))
                     .map(|tip| tip.position),
             };
@@ -296,11 +296,11 @@ impl Log {
             let mut branches = Vec::new();
             for (tip, path) in found {
                 let id = id_at(connection, tip)?;
-                let is_aside =
+                let is_side_branch =
                     left.iter().any(|(left, kind)| *left == tip && kind == Kind::Aside.name());
                 let shared = current.shared(&path);
                 let is_current = tip == session.tip;
-                branches.push(Branch { tip, id, shared, is_current, is_aside });
+                branches.push(Branch { tip, id, shared, is_current, is_side_branch });
             }
             Ok(branches)
         })

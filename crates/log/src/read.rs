@@ -58,7 +58,7 @@ impl Log {
             let mut found = None;
             let run = crate::tree::Run {
                 branch: tip.branch,
-                after: tip.position - 1,
+                after: tip.position.saturating_sub(1),
                 upto: tip.position,
             };
             each_of_run(connection, run, &mut |entry| {

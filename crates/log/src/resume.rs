@@ -137,7 +137,7 @@ impl Reader {
         let Frozen { head, past, slots } = frozen;
         let mut messages = self.sent_messages(connection, &slots, past)?;
         let generation = Generation::thaw(head, slots, |index| messages.remove(&index));
-        let history = History::behind(*counter, past, generation.views(past.messages));
+        let history = History::after(*counter, past, generation.views(past.messages));
         Ok((generation, history))
     }
 
@@ -277,7 +277,7 @@ mod tests {
     fn bulk_and_plain_loading_resume_a_cleared_session_alike() {
         let directory = tempfile::tempdir().unwrap();
         let log = filled(directory.path());
-        log.cut("s").unwrap();
+        log.clear("s").unwrap();
         let tip = log.session("s").unwrap().tip;
         log.append("s", tip, (1_000..1_020).map(incoming).collect()).unwrap();
         let bulk = log.resume_with("s", &counter(), parse, 20).unwrap();

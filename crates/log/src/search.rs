@@ -1,10 +1,18 @@
-//! Full-text search. The index selects the messages that contain the terms; the score is computed
-//! from the messages, so that both databases return the same results.
+//! Full-text search in messages and artifacts. The index selects what contains the terms; the score
+//! is computed from the text, so that both databases return the same results.
 
-use crate::entry::{COLUMNS, Entry};
+use std::collections::HashMap;
+
+use crate::artifact;
+use crate::canonical::canonical;
+use crate::encoding::hash_name;
+use crate::entry::{Entry, columns};
 use crate::error::Result;
+use crate::id::Id;
+use crate::import::Parse;
 use crate::log::Log;
-use crate::search_terms::query_terms;
+use crate::passage::passage;
+use crate::search_terms::{artifact_text, query_terms, searchable};
 use crate::session::{self};
 use crate::store::{Connection, values};
 use crate::tree::{Path, Tip};
@@ -12,23 +20,54 @@ use crate::tree::{Path, Tip};
 /// How many matching messages are scored, newest first.
 const MAX_SCORED: usize = 400;
 
+/// How many matching artifacts are scored, newest first.
+const MAX_ARTIFACTS: usize = 50;
+
+/// How many digits of an artifact's hash the messages that refer to it contain.
+const ARTIFACT_DIGITS: usize = 16;
+
 /// A search result.
 #[derive(Clone, Debug)]
 pub struct Hit {
-    /// The message.
+    /// The message. For an artifact, the message that refers to it.
     pub entry: Entry,
+    /// The artifact that matches, if it is not the message itself.
+    pub artifact: Option<FoundArtifact>,
     /// A session that contains it; `None` if it is only on a branch that its session has left.
     pub session: Option<String>,
-    /// The score; higher is better.
+    /// The score; higher is better. A text with more of the terms always scores higher.
     pub score: u32,
 }
 
+/// An artifact that a search found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FoundArtifact {
+    /// The hash of its bytes, as 64 hexadecimal digits. [`Log::artifact`] takes it.
+    pub hash: String,
+    /// Its text, up to the limit of the index.
+    pub text: String,
+}
+
+impl Hit {
+    /// Returns the part of the matching text that contains the most terms of the query, at most
+    /// `max_chars` characters.
+    #[must_use]
+    pub fn passage(&self, query: &str, max_chars: usize, parse: Parse) -> String {
+        match &self.artifact {
+            Some(artifact) => passage(&artifact.text, query, max_chars),
+            None => passage(&searchable(&self.entry.message(parse)), query, max_chars),
+        }
+    }
+}
+
 impl Log {
-    /// Searches the messages of one session, or of all, and returns at most `limit` results, best
-    /// first.
+    /// Searches the messages and artifacts of one session, or of all, and returns at most `limit`
+    /// results, best first.
     ///
-    /// A message matches if it contains all terms of the query. If none does, messages with some of
-    /// the terms match. A term that ends in `*` matches by prefix.
+    /// What contains all terms of the query comes first, then what contains some of them. A term
+    /// that ends in `*` matches by prefix. The terms of Chinese, Japanese and Korean text are its
+    /// pairs of characters, so a question finds a statement that shares words with it. Artifacts are
+    /// found through the messages that name them.
     ///
     /// # Errors
     /// If the session does not exist.
@@ -45,10 +84,8 @@ impl Log {
                 }
                 None => None,
             };
-            let mut hits = find(connection, query, &terms, true, path.as_ref())?;
-            if hits.is_empty() && terms.len() > 1 {
-                hits = find(connection, query, &terms, false, path.as_ref())?;
-            }
+            let search = Search { query, terms: &terms, path: path.as_ref() };
+            let mut hits = search.run(connection)?;
             // Best first; with equal scores, newest first.
             hits.sort_by_key(|hit| {
                 std::cmp::Reverse((hit.score, hit.entry.time, hit.entry.position, hit.entry.id))
@@ -64,62 +101,142 @@ impl Log {
     }
 }
 
-fn find(
-    connection: &mut dyn Connection,
-    query: &str,
-    terms: &[(String, bool)],
-    all: bool,
-    path: Option<&(String, Path)>,
-) -> Result<Vec<Hit>> {
-    let dialect = connection.dialect();
-    let sql = dialect.find_terms();
-    // The index covers all sessions. The matches of one session may be old, so ask for more before
-    // filtering by session.
-    let limit = if path.is_some() { MAX_SCORED * 100 } else { MAX_SCORED };
-    let keys = connection.rows(sql, values![dialect.match_expression(terms, all), limit])?;
-    let name = connection.name().to_owned();
-    let mut hits = Vec::new();
-    for key in keys {
-        let sql = "SELECT branch, position FROM message WHERE content = $1 ORDER BY position";
-        let places = connection.rows(sql, values![key.int(0)])?;
-        let places = places.iter().map(|row| Tip { branch: row.int(0), position: row.count(1) });
-        let Some(tip) =
-            places.into_iter().find(|&tip| path.is_none_or(|(_, path)| path.contains(tip)))
-        else {
-            continue;
-        };
-        let sql = format!(
-            "SELECT {COLUMNS} FROM message m JOIN content c ON c.key = m.content \
-             WHERE m.branch = $1 AND m.position = $2"
-        );
-        let Some(row) = connection.row(&sql, values![tip.branch, tip.position])? else { continue };
-        // `verify` reports damaged messages. They must not prevent other results.
-        let Ok(entry) = Entry::of(&name, row) else { continue };
-        let score = score(&entry.bytes, query, terms);
-        hits.push(Hit { entry, session: path.map(|(id, _)| id.clone()), score });
-        if hits.len() >= MAX_SCORED {
-            break;
-        }
-    }
-    Ok(hits)
+struct Search<'a> {
+    query: &'a str,
+    terms: &'a [(String, bool)],
+    /// The session to search in, and its messages.
+    path: Option<&'a (String, Path)>,
 }
 
-/// Scores a message by how often it contains each term, up to three times, with a bonus for the
-/// whole query.
-fn score(bytes: &[u8], query: &str, terms: &[(String, bool)]) -> u32 {
-    let text = String::from_utf8_lossy(bytes).to_lowercase();
-    let phrase = query.trim().to_lowercase();
-    let bonus = if !phrase.is_empty() && text.contains(&phrase) { 20 } else { 0 };
-    let counts = terms.iter().map(|(term, _)| text.matches(term.as_str()).take(3).count());
-    let sum: usize = counts.map(|count| if count > 0 { 4 + count } else { 0 }).sum();
-    bonus + u32::try_from(sum).unwrap_or(u32::MAX / 2)
+impl Search<'_> {
+    /// Returns the best hit of each message.
+    fn run(&self, connection: &mut dyn Connection) -> Result<Vec<Hit>> {
+        let mut hits: HashMap<Id, Hit> = HashMap::new();
+        // The limit counts the newest matches. Old messages with all terms must not be lost among
+        // new ones with some, so they are searched for first.
+        let passes: &[bool] = if self.terms.len() > 1 { &[true, false] } else { &[true] };
+        for &all in passes {
+            let found = self.messages(connection, all)?.into_iter();
+            for hit in found.chain(self.artifacts(connection, all)?) {
+                match hits.get(&hit.entry.id) {
+                    Some(known) if known.score >= hit.score => {}
+                    _ => drop(hits.insert(hit.entry.id, hit)),
+                }
+            }
+        }
+        Ok(hits.into_values().collect())
+    }
+
+    fn messages(&self, connection: &mut dyn Connection, all: bool) -> Result<Vec<Hit>> {
+        let dialect = connection.dialect();
+        // The index covers all sessions. The matches of one session may be old, so ask for more
+        // before filtering by session.
+        let limit = if self.path.is_some() { MAX_SCORED * 100 } else { MAX_SCORED };
+        let expression = dialect.match_expression(self.terms, all);
+        let keys = connection.rows(dialect.find_terms(), values![expression, limit])?;
+        let mut hits = Vec::new();
+        for key in keys {
+            let Some(entry) = self.entry(connection, key.int(0))? else { continue };
+            let score = self.score(&text_of(&entry));
+            hits.push(self.hit(entry, None, score));
+            if hits.len() >= MAX_SCORED {
+                break;
+            }
+        }
+        Ok(hits)
+    }
+
+    fn artifacts(&self, connection: &mut dyn Connection, all: bool) -> Result<Vec<Hit>> {
+        let dialect = connection.dialect();
+        let expression = dialect.match_expression(self.terms, all);
+        let sql = dialect.find_artifact_terms();
+        let keys = connection.rows(sql, values![expression, MAX_ARTIFACTS])?;
+        let mut hits = Vec::new();
+        for key in keys {
+            let sql = "SELECT hash FROM artifact_text WHERE key = $1";
+            let hash = connection.row(sql, values![key.int(0)])?.map(|mut row| row.bytes(0));
+            let Some(hash) = hash else { continue };
+            // `verify` reports damaged artifacts.
+            let Some(Some(bytes)) = artifact::read(connection, &hash)? else { continue };
+            let Some(text) = artifact_text(&bytes) else { continue };
+            let name = hash_name(&hash);
+            let Some(entry) = self.message_with_artifact(connection, &name)? else { continue };
+            let score = self.score(&text.to_lowercase());
+            let found = FoundArtifact { hash: name, text: text.to_owned() };
+            hits.push(self.hit(entry, Some(found), score));
+        }
+        Ok(hits)
+    }
+
+    fn hit(&self, entry: Entry, artifact: Option<FoundArtifact>, score: u32) -> Hit {
+        Hit { entry, artifact, session: self.path.map(|(id, _)| id.clone()), score }
+    }
+
+    /// Returns the newest message that names an artifact.
+    fn message_with_artifact(
+        &self,
+        connection: &mut dyn Connection,
+        hash: &str,
+    ) -> Result<Option<Entry>> {
+        let dialect = connection.dialect();
+        let digits: String = hash.chars().take(ARTIFACT_DIGITS).collect();
+        let expression = dialect.match_expression(&[(digits, false)], true);
+        for key in connection.rows(dialect.find_terms(), values![expression, MAX_ARTIFACTS])? {
+            if let Some(entry) = self.entry(connection, key.int(0))? {
+                return Ok(Some(entry));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the first message with a content that is in the searched session.
+    fn entry(&self, connection: &mut dyn Connection, content: i64) -> Result<Option<Entry>> {
+        let sql = "SELECT branch, position FROM message WHERE content = $1 ORDER BY position";
+        let places = connection.rows(sql, values![content])?;
+        let mut places =
+            places.iter().map(|row| Tip { branch: row.int(0), position: row.count(1) });
+        let is_searched = |tip: &Tip| self.path.is_none_or(|(_, path)| path.contains(*tip));
+        let Some(tip) = places.find(is_searched) else { return Ok(None) };
+        let sql = format!(
+            "SELECT {} FROM message m JOIN content c ON c.key = m.content \
+             WHERE m.branch = $1 AND m.position = $2",
+            columns(connection.dialect())
+        );
+        let row = connection.row(&sql, values![tip.branch, tip.position])?;
+        // `verify` reports damaged messages. They must not prevent other results.
+        Ok(row.and_then(|row| Entry::of(connection.name(), row).ok()))
+    }
+
+    /// Scores a text in lower case: a hundred points for each term that it contains, and a few for
+    /// repetitions and for the whole query.
+    fn score(&self, text: &str) -> u32 {
+        let phrase = self.query.trim().to_lowercase();
+        let bonus = if !phrase.is_empty() && text.contains(&phrase) { 20 } else { 0 };
+        let counts = self.terms.iter().map(|(term, _)| text.matches(term.as_str()).take(3).count());
+        let (found, repeated) = counts
+            .filter(|count| *count > 0)
+            .fold((0_usize, 0_usize), |(found, repeated), count| (found + 1, repeated + count));
+        let points = found * 100 + (repeated + bonus).min(99);
+        u32::try_from(points).unwrap_or(u32::MAX)
+    }
+}
+
+/// Returns the text of a message in lower case, for scoring.
+fn text_of(entry: &Entry) -> String {
+    // Some programs write JSON with every other letter than ASCII escaped.
+    let bytes = if entry.bytes.windows(2).any(|pair| pair == b"\\u") {
+        canonical(&entry.bytes)
+    } else {
+        entry.bytes.as_slice().into()
+    };
+    String::from_utf8_lossy(&bytes).to_lowercase()
 }
 
 /// Returns a session that contains a message, the original one before its forks.
 fn owner(connection: &mut dyn Connection, hit: &Hit) -> Result<Option<String>> {
     let sql = "WITH RECURSIVE below (key, at) AS (\
                  SELECT branch, position FROM message WHERE id = $1 \
-                 UNION ALL SELECT b.key, b.fork FROM below \
+                 UNION SELECT b.key, b.fork FROM below \
                  JOIN branch b ON b.parent = below.key AND b.fork >= below.at) \
                SELECT s.id FROM below \
                JOIN session s ON s.branch = below.key AND s.position >= below.at \

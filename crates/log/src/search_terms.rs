@@ -10,6 +10,9 @@ use waterline::tokens::is_cjk;
 /// one megabyte.
 const MAX_INDEXED_BYTES: usize = 600_000;
 
+/// How much of an artifact can be searched.
+const MAX_ARTIFACT_BYTES: usize = 1 << 20;
+
 /// A longer run of letters is data, not a word.
 const MAX_TERM_BYTES: usize = 64;
 
@@ -33,6 +36,24 @@ fn add(part: &Part, text: &mut String) {
         Body::Image(_) | Body::Opaque(_) => {}
     }
     text.push('\n');
+}
+
+/// Returns the text of an artifact that can be searched; `None` if it is not text.
+pub(crate) fn artifact_text(bytes: &[u8]) -> Option<&str> {
+    let start = bytes.get(..MAX_ARTIFACT_BYTES).unwrap_or(bytes);
+    match std::str::from_utf8(start) {
+        Ok(text) => Some(text),
+        // The limit may be inside a character.
+        Err(error) if error.error_len().is_none() => {
+            std::str::from_utf8(start.get(..error.valid_up_to())?).ok()
+        }
+        Err(_) => None,
+    }
+}
+
+/// Returns the terms of an artifact, separated by spaces; `None` if it is not text or has none.
+pub(crate) fn artifact_terms(bytes: &[u8]) -> Option<String> {
+    artifact_text(bytes).map(index_terms).filter(|terms| !terms.is_empty())
 }
 
 /// Returns the distinct terms of a text, separated by spaces.

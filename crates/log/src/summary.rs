@@ -59,7 +59,7 @@ impl Log {
     ///
     /// # Errors
     /// If the session does not exist or has no such messages.
-    pub fn summarise(&self, session: &str, summary: Summary) -> Result<Summary> {
+    pub fn add_summary(&self, session: &str, summary: Summary) -> Result<Summary> {
         let id = session.to_owned();
         let now = self.now();
         self.write(move |connection| {

@@ -25,6 +25,12 @@ impl Tip {
     /// The position before the first message.
     pub const EMPTY: Self = Self { branch: 0, position: 0 };
 
+    /// Returns whether this tip is `earlier`, or `earlier` with further messages on the same branch.
+    #[must_use]
+    pub const fn extends(&self, earlier: Self) -> bool {
+        self.branch == earlier.branch && self.position >= earlier.position
+    }
+
     /// Returns the number of messages up to and including this one.
     #[must_use]
     pub const fn position(&self) -> u64 {
@@ -48,9 +54,10 @@ pub(crate) struct Run {
 
 impl Path {
     pub(crate) fn of(connection: &mut dyn Connection, tip: Tip) -> Result<Self> {
+        // UNION, not UNION ALL: it ends even if a damaged branch is its own ancestor.
         let sql = "WITH RECURSIVE way (branch, after, upto, parent) AS (\
                      SELECT key, fork, CAST($2 AS BIGINT), parent FROM branch WHERE key = $1 \
-                     UNION ALL \
+                     UNION \
                      SELECT b.key, b.fork, w.after, b.parent \
                      FROM way w JOIN branch b ON b.key = w.parent) \
                    SELECT branch, after, upto FROM way";

@@ -30,7 +30,8 @@ pub struct Usage {
     pub time: i64,
 }
 
-const COLUMNS: &str =
+/// The columns that [`of`] reads.
+pub(crate) const COLUMNS: &str =
     "position, model, input, cache_read, cache_write, output, price, latency, created";
 
 impl Log {
@@ -177,7 +178,7 @@ pub(crate) fn insert_as(
     Ok(connection.run(&sql, values)? == 1)
 }
 
-fn of(mut row: Row) -> Usage {
+pub(crate) fn of(mut row: Row) -> Usage {
     Usage {
         position: row.count(0),
         model: row.text(1),

@@ -1,15 +1,18 @@
-//! Verifies a log: hashes every message and artifact again and follows every session to its first
-//! message.
+//! Verifies a log: hashes every message, artifact and list of tools again, compares every row with
+//! its checksum, and follows every session to its first message.
 
 use std::collections::HashSet;
 
 use crate::compress::decompress;
+use crate::encoding::hash_name;
 use crate::entry::each_result_of_run;
 use crate::error::{LogError, Result};
 use crate::id::Id;
 use crate::log::Log;
 use crate::session::{self, Filter};
+use crate::store::checksum::{CONTENT, MESSAGE, TABLES, Table};
 use crate::store::{Connection, values};
+use crate::toolset;
 use crate::tree::{Path, Run, Tip, id_at};
 
 /// The result of [`Log::verify`]. The log is intact if `problems` is empty.
@@ -28,7 +31,8 @@ pub struct Verified {
 
 impl Log {
     /// Checks the whole log: runs the database's own integrity check (SQLite only), hashes every
-    /// message and artifact again, and checks that every session has all its messages.
+    /// message, artifact and list of tools again, compares every row with its checksum, and checks
+    /// that every session has all its messages.
     ///
     /// After each message, calls `progress` with the number of messages checked and their total.
     /// The log stays usable meanwhile; the check sees one consistent snapshot.
@@ -56,6 +60,9 @@ impl Log {
             report.add("sessions", outcome);
             let outcome = check_artifacts(connection, &mut report);
             report.add("artifacts", outcome);
+            let outcome = check_tools(connection, &mut report);
+            report.add("tool definitions", outcome);
+            check_rows(connection, &mut report);
             Ok(())
         })?;
         Ok(report)
@@ -107,7 +114,7 @@ fn check_messages(
 fn sessions_on(connection: &mut dyn Connection, branch: i64) -> Result<Vec<String>> {
     let sql = "WITH RECURSIVE below (key) AS (\
                  SELECT key FROM branch WHERE key = $1 \
-                 UNION ALL SELECT b.key FROM below JOIN branch b ON b.parent = below.key) \
+                 UNION SELECT b.key FROM below JOIN branch b ON b.parent = below.key) \
                SELECT s.id FROM below JOIN session s ON s.branch = below.key \
                ORDER BY s.id LIMIT 10";
     Ok(connection.rows(sql, values![branch])?.into_iter().map(|mut row| row.text(0)).collect())
@@ -157,8 +164,8 @@ fn check_sessions(connection: &mut dyn Connection, report: &mut Verified) -> Res
     for session in session::list(connection, &Filter::default())? {
         let has_tip = session.tip == Tip::EMPTY || id_at(connection, session.tip)?.is_some();
         let path = Path::of(connection, session.tip)?;
-        let has_path =
-            path.runs(0).map(|run| run.upto - run.after).sum::<u64>() == session.tip.position;
+        let length: u64 = path.runs(0).map(|run| run.upto.saturating_sub(run.after)).sum();
+        let has_path = length == session.tip.position;
         let has_sent = match session.frozen {
             Some(key) => {
                 connection.row("SELECT key FROM frozen WHERE key = $1", values![key])?.is_some()
@@ -195,4 +202,25 @@ fn check_artifacts(connection: &mut dyn Connection, report: &mut Verified) -> Re
         .problems
         .extend(problems.map(|hash| format!("artifact {hash}: content does not match its hash")));
     Ok(())
+}
+
+fn check_tools(connection: &mut dyn Connection, report: &mut Verified) -> Result<()> {
+    for mut row in connection.rows("SELECT hash FROM toolset", &[])? {
+        let name = hash_name(&row.bytes(0));
+        let outcome = toolset::read(connection, &name).map(drop);
+        report.add("tools", outcome);
+    }
+    Ok(())
+}
+
+/// Compares the rows of each table with their checksums.
+fn check_rows(connection: &mut dyn Connection, report: &mut Verified) {
+    // Messages and their contents are compared when they are hashed.
+    let is_checked = |table: &&Table| [MESSAGE.name, CONTENT.name].contains(&table.name);
+    for table in TABLES.iter().filter(|table| !is_checked(table)) {
+        match table.damaged(connection, None) {
+            Ok(damaged) => report.problems.extend(damaged),
+            Err(error) => report.add(table.what, Err(error)),
+        }
+    }
 }

@@ -16,10 +16,16 @@ pub fn client() -> reqwest::ClientBuilder {
 /// disagree about which part is the host.
 #[must_use]
 pub fn is_local(base: &str) -> bool {
-    let Ok(url) = reqwest::Url::parse(base) else { return false };
-    let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+    let Some(host) = host(base) else { return false };
     host == "localhost"
         || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// Returns the host of an address, without the brackets of an IPv6 address.
+#[must_use]
+pub fn host(base: &str) -> Option<String> {
+    let url = reqwest::Url::parse(base).ok()?;
+    Some(url.host_str()?.trim_matches(['[', ']']).to_owned())
 }
 
 /// Returns an address that is safe to show: without user name, password, query and fragment, any
@@ -47,8 +53,9 @@ pub(crate) fn check(base: &str) -> Result<(), CallError> {
         rest.and_then(|rest| rest.split('/').next()).filter(|authority| !authority.is_empty());
     match authority {
         Some(authority) if !authority.contains('@') && !base.contains(['?', '#']) => Ok(()),
-        Some(_) => Err(CallError::Address),
-        None => Err(CallError::NoAddress(base.chars().take(100).collect())),
+        Some(_) => Err(CallError::SecretInUrl),
+        None if base.contains(['@', '?', '#']) => Err(CallError::SecretInUrl),
+        None => Err(CallError::InvalidUrl(base.chars().take(100).collect())),
     }
 }
 

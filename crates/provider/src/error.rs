@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use waterline::json::{self, Fields};
+use waterline::message::Message;
+
 use crate::answer::Answer;
 use crate::overflow::{Overflow, overflow, sentence};
 
@@ -118,16 +121,16 @@ pub enum CallError {
         "the base URL must not contain a user name, password, query or fragment; \
          pass the API key separately"
     )]
-    Address,
+    SecretInUrl,
     /// The base address is not an HTTP URL.
     #[error("invalid base URL {0:?}; it must start with http:// or https://")]
-    NoAddress(String),
+    InvalidUrl(String),
     /// The API key cannot be sent in a header.
     #[error("invalid API key: it must be one line of ASCII without spaces")]
     Key,
     /// The server did not respond in time.
     #[error("{url}: timed out after {} s waiting for a response", after.as_secs_f64())]
-    Silent {
+    Timeout {
         /// The address.
         url: String,
         /// The timeout.
@@ -136,9 +139,9 @@ pub enum CallError {
     /// The server responded with an HTTP error.
     #[error("{}", .0.describe())]
     Refused(Refused),
-    /// The response is not an event stream.
+    /// The response is neither an event stream nor an answer.
     #[error("{url}: expected an event stream, got {}; check the base URL", quoted(body))]
-    Malformed {
+    NotAStream {
         /// The address.
         url: String,
         /// The response body.
@@ -166,7 +169,7 @@ pub enum CallError {
     },
     /// The stream was interrupted.
     #[error("stream interrupted: {text}")]
-    Broken {
+    Interrupted {
         /// The cause.
         text: String,
         /// The partial answer.
@@ -194,19 +197,45 @@ impl CallError {
         Self::Failed { body: body.into(), answer: Box::default() }
     }
 
+    /// Creates the error for a stream that ended after `text` without an answer.
+    #[must_use]
+    pub fn no_answer(text: String) -> Self {
+        let messages = (!text.is_empty()).then(|| Message::assistant(text)).into_iter().collect();
+        Self::Interrupted {
+            text: "the stream ended without an answer".to_owned(),
+            answer: Box::new(Answer { messages, ..Answer::default() }),
+        }
+    }
+
+    /// Creates the error for a successful response without an answer. If the body is an error of the
+    /// provider, its own status decides whether the call is retried; without one, it is.
+    pub(crate) fn in_success(url: &str, body: String) -> Self {
+        let fields = Fields::parse(&body);
+        let error = fields.as_ref().and_then(|fields| fields.get("error"));
+        let Some(error) = error.filter(|error| !json::is_null(error)) else {
+            return Self::NotAStream { url: url.to_owned(), body };
+        };
+        let details = Fields::parse(error).unwrap_or_default();
+        let number = |name: &str| details.get(name).and_then(|value| value.parse().ok());
+        match number("code").or_else(|| number("status")) {
+            Some(status @ 400..=599) => Self::refused(status, body),
+            _ => Self::failed(body),
+        }
+    }
+
     /// Returns the kind of error as one word, for traces.
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
-            Self::Address | Self::NoAddress(_) => "address",
+            Self::SecretInUrl | Self::InvalidUrl(_) => "address",
             Self::Key => "key",
             Self::Connect { .. } => "connect",
-            Self::Silent { .. } => "timeout",
+            Self::Timeout { .. } => "timeout",
             Self::Refused(_) => "refused",
-            Self::Malformed { .. } => "malformed",
+            Self::NotAStream { .. } => "malformed",
             Self::NoLogprobs { .. } => "logprobs",
             Self::Failed { .. } => "failed",
-            Self::Broken { .. } => "broken",
+            Self::Interrupted { .. } => "broken",
         }
     }
 
@@ -238,8 +267,24 @@ impl CallError {
     #[must_use]
     pub fn partial(&self) -> Option<&Answer> {
         match self {
-            Self::Failed { answer, .. } | Self::Broken { answer, .. } => Some(answer),
+            Self::Failed { answer, .. } | Self::Interrupted { answer, .. } => Some(answer),
             _ => None,
         }
     }
+}
+
+/// Joins the causes of an error, outermost first. The error's own text is omitted: it may contain
+/// an address with a key in it.
+pub(crate) fn causes(error: &dyn std::error::Error) -> String {
+    let mut texts: Vec<String> = Vec::new();
+    let mut next = error.source();
+    while let Some(source) = next {
+        let text = source.to_string();
+        // Some errors repeat their cause in their text.
+        if !texts.last().is_some_and(|last| last.contains(&text)) {
+            texts.push(text);
+        }
+        next = source.source();
+    }
+    if texts.is_empty() { "unknown cause".to_owned() } else { texts.join(": ") }
 }

@@ -2,11 +2,12 @@
 //! errors by which they report that a prompt is too long.
 //!
 //! Sessions call models through the [`Model`] trait. Only this crate knows vendor JSON. Only
-//! [`http`] and [`local`] open connections.
+//! [`http`], [`local`] and `facts` open connections.
 
 pub mod address;
 pub mod answer;
 mod error;
+mod facts;
 pub mod http;
 pub mod local;
 mod model;
@@ -16,5 +17,6 @@ mod stream;
 pub mod wire;
 
 pub use error::{CallError, Refused};
-pub use model::{Model, Report, Request, ask};
+pub use facts::{ModelFacts, ReportedPrice};
+pub use model::{Model, Request, ask};
 pub use stream::{Event, EventStream, RawEvent, decode};

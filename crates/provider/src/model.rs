@@ -10,6 +10,7 @@ use waterline::message::{Message, Wire};
 
 use crate::answer::{Answer, Delta};
 use crate::error::CallError;
+use crate::facts::ModelFacts;
 use crate::stream::{Event, EventStream};
 use crate::wire::{self, Options, Rendered, Tool};
 
@@ -66,18 +67,11 @@ pub trait Model: Any + Send + Sync {
         true
     }
 
-    /// Asks the model's server, if there is one, for a report about itself.
-    fn report(&self) -> BoxFuture<'_, Report> {
-        Box::pin(std::future::ready(Report::default()))
+    /// Asks the model's server, if there is one, what it knows about a model.
+    fn facts<'a>(&'a self, model: &'a str) -> BoxFuture<'a, ModelFacts> {
+        let _ = model;
+        Box::pin(std::future::ready(ModelFacts::default()))
     }
-}
-
-/// A model server's report about itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Report {
-    /// The models that the server offers.
-    pub models: Vec<String>,
 }
 
 impl fmt::Debug for dyn Model {
@@ -151,15 +145,18 @@ pub async fn ask(
     mut on_delta: impl FnMut(Delta),
 ) -> Result<Answer, CallError> {
     let mut events = model.call(request);
+    let mut text = String::new();
     while let Some(event) = events.next().await {
         match event? {
-            Event::Delta(delta) => on_delta(delta),
+            Event::Delta(delta) => {
+                if let Delta::Text(more) = &delta {
+                    text.push_str(more);
+                }
+                on_delta(delta);
+            }
             Event::Answer(answer) => return Ok(answer),
             Event::Raw(_) => {}
         }
     }
-    Err(CallError::Broken {
-        text: "the stream ended without an answer".to_owned(),
-        answer: Box::default(),
-    })
+    Err(CallError::no_answer(text))
 }

@@ -144,7 +144,14 @@ fn numbers(text: &str) -> impl Iterator<Item = usize> {
     text.split(move |c| !is_part(c)).filter_map(|run| run.replace([',', '_'], "").parse().ok())
 }
 
-/// Returns the readable message of an error body: the `message` inside, or else the whole body.
+/// The most characters of the message in an error body.
+const MESSAGE_CHARS: usize = 1_000;
+
+/// The most characters of an error body without a message, such as a web page.
+const BODY_CHARS: usize = 200;
+
+/// Returns the readable message of an error body: the `message` inside, or else the start of the
+/// body.
 #[must_use]
 pub fn sentence(body: &str) -> String {
     let fields = Fields::parse(body);
@@ -156,7 +163,18 @@ pub fn sentence(body: &str) -> String {
     let found = text(inner.as_ref())
         .or_else(|| error.and_then(json::string))
         .or_else(|| text(fields.as_ref()));
-    found.map_or_else(|| body.trim().to_owned(), |lossy| lossy.text)
+    match found {
+        Some(lossy) => shortened(&lossy.text, MESSAGE_CHARS),
+        None => shortened(body.trim(), BODY_CHARS),
+    }
+}
+
+/// Truncates a text to `most` characters.
+fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", text.get(..at).unwrap_or_default()),
+        None => text.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -282,5 +300,8 @@ mod tests {
         assert_eq!(sentence(r#"{"error":"no"}"#), "no");
         assert_eq!(sentence(r#"{"message":"no"}"#), "no");
         assert_eq!(sentence(" plain text\n"), "plain text");
+        assert_eq!(sentence(&"数".repeat(300_000)).chars().count(), 201);
+        let long = format!(r#"{{"error":{{"message":"{}"}}}}"#, "a".repeat(300_000));
+        assert_eq!(sentence(&long).chars().count(), 1_001);
     }
 }

@@ -78,15 +78,16 @@ fn kind(error: &CallError) -> Kind {
             408 | 409 | 500..=599 => Kind::Transient,
             _ => Kind::Final,
         },
-        CallError::Malformed { .. }
-        | CallError::NoLogprobs { .. }
-        | CallError::Address
-        | CallError::NoAddress(_)
+        CallError::NoLogprobs { .. }
+        | CallError::SecretInUrl
+        | CallError::InvalidUrl(_)
         | CallError::Key => Kind::Final,
-        CallError::Connect { .. }
-        | CallError::Silent { .. }
+        // A proxy or a gateway may have sent its own page instead of the answer.
+        CallError::NotAStream { .. }
+        | CallError::Connect { .. }
+        | CallError::Timeout { .. }
         | CallError::Failed { .. }
-        | CallError::Broken { .. } => Kind::Transient,
+        | CallError::Interrupted { .. } => Kind::Transient,
     }
 }
 
@@ -112,8 +113,10 @@ mod tests {
     fn rate_limits_wait_longer_than_other_errors_and_both_retry_three_times() {
         assert_eq!(seconds(&refused(429, &[], "slow down")), [30, 45, 60]);
         assert_eq!(seconds(&refused(529, &[], "overloaded")), [2, 4, 6]);
-        let broken = CallError::Broken { text: String::new(), answer: Box::default() };
+        let broken = CallError::Interrupted { text: String::new(), answer: Box::default() };
         assert_eq!(seconds(&broken), [2, 4, 6]);
+        let page = CallError::NotAStream { url: String::new(), body: "<html>".to_owned() };
+        assert_eq!(seconds(&page), [2, 4, 6]);
     }
 
     #[test]

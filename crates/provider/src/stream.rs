@@ -47,7 +47,7 @@ impl RawEvent {
 pub type EventStream = Pin<Box<dyn Stream<Item = Result<Event, CallError>> + Send>>;
 
 /// Decodes the provider's events for a wire. An error among them ends the stream with
-/// [`CallError::Broken`], which has the error's text and the partial answer.
+/// [`CallError::Interrupted`], which has the error's text and the partial answer.
 pub fn decode(
     wire: Wire,
     events: impl Stream<Item = Result<RawEvent, String>> + Send + 'static,
@@ -79,7 +79,7 @@ impl<S: Stream<Item = Result<RawEvent, String>>> Decoding<S> {
                 Some(Ok(event)) => self.read(decoder, event),
                 Some(Err(text)) => {
                     let answer = Box::new(decoder.finish());
-                    self.ready.push_back(Err(CallError::Broken { text, answer }));
+                    self.ready.push_back(Err(CallError::Interrupted { text, answer }));
                 }
                 None => self.ready.push_back(finished(decoder.finish())),
             }
@@ -103,7 +103,7 @@ impl<S: Stream<Item = Result<RawEvent, String>>> Decoding<S> {
 
 fn finished(answer: Answer) -> Result<Event, CallError> {
     if answer.stop == Stop::Interrupted {
-        return Err(CallError::Broken {
+        return Err(CallError::Interrupted {
             text: "the connection closed before the answer was complete".to_owned(),
             answer: Box::new(answer),
         });

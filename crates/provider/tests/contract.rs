@@ -19,7 +19,7 @@ const SECRET: &str = "sk-a-very-secret-key";
 /// Short timeouts, so that tests are fast.
 const TIMEOUTS: Timeouts = Timeouts {
     connect: Duration::from_secs(5),
-    first_byte: Duration::from_millis(400),
+    first_token: Duration::from_millis(400),
     silence: Duration::from_millis(400),
 };
 
@@ -307,7 +307,7 @@ async fn response_that_is_not_a_stream_is_an_error() {
         for_each_wire(
             |_| Reply::status(200, body),
             |wire, _, _, outcome| {
-                assert!(matches!(outcome, Err(CallError::Malformed { .. })), "{wire}: {body}")
+                assert!(matches!(outcome, Err(CallError::NotAStream { .. })), "{wire}: {body}")
             },
         )
         .await;
@@ -321,11 +321,154 @@ async fn response_that_is_not_a_stream_is_an_error() {
     .await;
 }
 
+/// The answer of `events`, as a server sends it that ignores `stream`.
+fn whole(wire: Wire) -> Value {
+    let arguments = r#"{"path": "a.rs", "n": 1.0}"#;
+    match wire.name() {
+        "openai-chat" => json!({
+            "object": "chat.completion", "model": "gpt-x",
+            "choices": [{"index": 0, "finish_reason": "tool_calls", "message": {
+                "role": "assistant", "content": "I will look: 数据.", "reasoning_content": "Let me see.",
+                "tool_calls": [
+                    {"id": "c1", "type": "function", "function": {"name": "read", "arguments": arguments}},
+                    {"id": "c2", "type": "function", "function": {"name": "now", "arguments": "{}"}},
+                ],
+            }}],
+            "usage": {"prompt_tokens": 105, "completion_tokens": 42,
+                "prompt_tokens_details": {"cached_tokens": 90}},
+        }),
+        "openai-responses" => json!({
+            "object": "response", "model": "gpt-x", "status": "completed", "error": null,
+            "output": [
+                {"type": "reasoning", "id": "rs", "encrypted_content": "c2ln", "summary": []},
+                {"type": "message", "role": "assistant", "content": [
+                    {"type": "output_text", "text": "I will look: 数据.", "annotations": []},
+                ]},
+                {"type": "function_call", "call_id": "c1", "name": "read", "arguments": arguments},
+                {"type": "function_call", "call_id": "c2", "name": "now", "arguments": "{}"},
+            ],
+            "usage": {"input_tokens": 105, "output_tokens": 42,
+                "input_tokens_details": {"cached_tokens": 90}},
+        }),
+        "anthropic" => json!({
+            "type": "message", "role": "assistant", "model": "claude-x", "stop_reason": "tool_use",
+            "content": [
+                {"type": "thinking", "thinking": "Let me see.", "signature": "c2ln"},
+                {"type": "text", "text": "I will look: 数据."},
+                {"type": "tool_use", "id": "c1", "name": "read", "input": {"path": "a.rs", "n": 1.0}},
+                {"type": "tool_use", "id": "c2", "name": "now", "input": {}},
+            ],
+            "usage": {"input_tokens": 10, "cache_read_input_tokens": 90,
+                "cache_creation_input_tokens": 5, "output_tokens": 42},
+        }),
+        _ => json!({
+            "modelVersion": "gemini-x",
+            "candidates": [{"finishReason": "STOP", "content": {"role": "model", "parts": [
+                {"text": "Let me see.", "thought": true},
+                {"text": "I will look: 数据."},
+                {"functionCall": {"id": "c1", "name": "read", "args": {"path": "a.rs", "n": 1.0}}},
+                {"functionCall": {"id": "c2", "name": "now", "args": {}}},
+            ]}}],
+            "usageMetadata": {"promptTokenCount": 105, "cachedContentTokenCount": 90,
+                "candidatesTokenCount": 42},
+        }),
+    }
+}
+
+#[tokio::test]
+async fn answer_of_a_server_that_does_not_stream_is_read() {
+    for_each_wire(
+        |wire| Reply::status(200, whole(wire).to_string()),
+        |wire, _, deltas, outcome| {
+            let answer = outcome.unwrap();
+            assert_eq!(answer.stop, Stop::Calls, "{wire}");
+            assert_eq!((answer.usage.prompt(), answer.usage.output), (105, 42), "{wire}");
+            assert!(answer.model.is_some_and(|name| name.ends_with("-x")), "{wire}");
+            let text: String = answer.messages.iter().map(Message::text).collect();
+            assert_eq!(text, "I will look: 数据.", "{wire}");
+            let streamed = deltas.contains(&Delta::Text("I will look: 数据.".to_owned()));
+            assert!(streamed, "{wire}: {deltas:?}");
+            let calls: Vec<(String, Value)> = answer
+                .messages
+                .iter()
+                .flat_map(Message::calls)
+                .map(|call| (call.name.clone(), serde_json::from_str(&call.arguments).unwrap()))
+                .collect();
+            let read = ("read".to_owned(), json!({"path": "a.rs", "n": 1.0}));
+            assert_eq!(calls, [read, ("now".to_owned(), json!({}))], "{wire}");
+        },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn error_in_a_successful_response_is_an_error() {
+    for_each_wire(
+        |_| Reply::status(200, json!({"error": {"message": "overloaded"}}).to_string()),
+        |wire, _, _, outcome| {
+            let error = outcome.unwrap_err();
+            assert_eq!(error.to_string(), "the provider reported an error: overloaded", "{wire}");
+        },
+    )
+    .await;
+    for_each_wire(
+        |_| Reply::status(200, json!({"error": {"message": "pay", "code": 402}}).to_string()),
+        |wire, _, _, outcome| {
+            let error = outcome.unwrap_err();
+            assert!(
+                matches!(&error, CallError::Refused(refused) if refused.status == 402),
+                "{wire}: {error}"
+            );
+        },
+    )
+    .await;
+    for_each_wire(
+        |_| Reply::status(200, json!({"error": "prompt is too long: 9 > 8"}).to_string()),
+        |wire, _, _, outcome| {
+            let overflow = outcome.unwrap_err().overflow();
+            assert_eq!(overflow.and_then(|found| found.window), Some(8), "{wire}");
+        },
+    )
+    .await;
+}
+
+/// A page of a proxy must not fill the screen, and a key that a server repeats must not be shown.
+/// `for_each_wire` checks every error for the key.
+#[tokio::test]
+async fn error_text_is_short_and_has_no_key() {
+    let page = format!("<html>{SECRET} {}</html>", "x".repeat(500_000));
+    let echoes = [
+        Reply::status(200, page.clone()),
+        Reply::status(500, page),
+        Reply::status(400, json!({"error": {"message": format!("bad key {SECRET}")}}).to_string()),
+        Reply::status(200, json!({"error": {"message": format!("bad key {SECRET}")}}).to_string()),
+        Reply::Status {
+            status: 302,
+            headers: format!("location: http://x/?key={SECRET}\r\nx-key: {SECRET}\r\n"),
+            body: String::new(),
+        },
+        Reply::stream(&[&json!({"type": "error", "error": {"message": SECRET}}).to_string()]),
+    ];
+    for reply in echoes {
+        for_each_wire(
+            |_| reply.clone(),
+            |wire, _, _, outcome| {
+                let shown = outcome.unwrap_err().to_string();
+                assert!(shown.len() < 400, "{wire}: {} bytes", shown.len());
+            },
+        )
+        .await;
+    }
+    let endpoint = format!("http://127.0.0.1:1/{SECRET}");
+    let error = call(&endpoint, Wire::OPENAI_CHAT).await.1.unwrap_err();
+    assert!(!format!("{error} {error:?}").contains(SECRET), "{error}");
+}
+
 #[tokio::test]
 async fn silent_server_times_out() {
     for_each_wire(
         |_| Reply::Hang,
-        |wire, _, _, outcome| assert!(matches!(outcome, Err(CallError::Silent { .. })), "{wire}"),
+        |wire, _, _, outcome| assert!(matches!(outcome, Err(CallError::Timeout { .. })), "{wire}"),
     )
     .await;
     for_each_wire(
@@ -405,6 +548,29 @@ async fn dropping_a_call_cancels_it() {
     assert_eq!(server.received().len(), 1);
 }
 
+/// A server may send a first event at once and read the prompt only then.
+#[tokio::test]
+async fn silence_before_the_first_token_has_its_own_limit() {
+    let timeouts = Timeouts {
+        first_token: Duration::from_millis(600),
+        silence: Duration::from_millis(100),
+        ..TIMEOUTS
+    };
+    let wire = Wire::ANTHROPIC;
+    for (after, limit) in [(1, "0.6 s"), (events(wire).len() - 1, "0.1 s")] {
+        let server = Server::start(move |_| Reply::Stall { events: owned(events(wire)), after })
+            .await
+            .unwrap();
+        let endpoint = Endpoint::new(wire, Some(&server.url), None, timeouts).unwrap();
+        let message = Message::user("how high is the tide?");
+        let context = wire::render(wire, &[&message]);
+        let messages = [&message];
+        let outcome = ask(&endpoint, Request::new("m", &messages, &context), |_| ()).await;
+        let error = outcome.unwrap_err().to_string();
+        assert!(error.contains(&format!("no data from the server for {limit}")), "{error}");
+    }
+}
+
 /// An error response whose body never arrives is still an error response.
 #[tokio::test]
 async fn stalled_error_body_times_out() {
@@ -442,12 +608,16 @@ async fn redirects_are_not_followed() {
 /// Addresses are stored and shown, so they must not contain secrets.
 #[test]
 fn address_with_a_secret_is_rejected() {
-    for address in
-        ["https://me:secret@host/v1", "https://host/v1?key=secret", "https://host/#secret"]
-    {
+    for address in [
+        "https://me:secret@host/v1",
+        "https://host/v1?key=secret",
+        "https://host/#secret",
+        "me:secret@host/v1",
+        "https:/me:secret@host/v1",
+    ] {
         let error = Endpoint::new(Wire::OPENAI_CHAT, Some(address), None, TIMEOUTS).unwrap_err();
         assert!(
-            matches!(error, CallError::Address) && !error.to_string().contains("secret"),
+            matches!(error, CallError::SecretInUrl) && !error.to_string().contains("secret"),
             "{error}"
         );
     }

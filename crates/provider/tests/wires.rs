@@ -280,11 +280,11 @@ fn invalid_input_is_rejected_with_its_position() {
     );
     assert_eq!(
         refused("[{\"role\":\"user\",\"content\":\"x\"},\n 7]"),
-        "line 2, column 2: not a conversation: message 1: expected a message object"
+        "line 2, column 2: not a conversation: message 2: expected a message object"
     );
     assert_eq!(
         refused("[{\"role\":\"wizard\",\"content\":\"x\"}]"),
-        "line 1, column 2: not a conversation: message 0: unknown role \"wizard\""
+        "line 1, column 2: not a conversation: message 1: unknown role \"wizard\""
     );
     assert_eq!(
         refused("{\"messages\": {\"a\": 1}}"),

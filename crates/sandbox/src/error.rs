@@ -95,6 +95,14 @@ pub enum SandboxError {
         /// The path inside the workspace.
         path: &'static str,
     },
+    /// The path leads through a link to a protected path, which must be named itself.
+    #[error("{path} leads to {target}, which is protected; use that path instead of the link")]
+    ProtectedLink {
+        /// The path as it was written.
+        path: String,
+        /// The path that the link leads to.
+        target: PathBuf,
+    },
     /// The mode of a file, or of a directory above it, forbids the operation.
     #[error("permission denied for {path} or a directory above it; chmod can change that")]
     Permissions {

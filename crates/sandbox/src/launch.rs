@@ -1,25 +1,41 @@
 //! The two processes that re-execute the host program. The supervisor creates a POSIX session,
-//! starts the launcher and waits; when the launcher ends or the host is gone, it kills every
-//! process left in that POSIX session. The launcher confines itself and becomes the command.
+//! makes protected paths read-only, starts the launcher and waits; when the launcher ends or the
+//! host is gone, it kills every process left in that POSIX session and checks the protected paths.
+//! The launcher confines itself and becomes the command.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::net::{Ipv4Addr, TcpListener};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use rustix::process::{
-    Resource, Rlimit, Signal, getpid, kill_process, set_child_subreaper, setrlimit, setsid,
+    Pid, Resource, Rlimit, Signal, getpid, kill_process, set_child_subreaper, setrlimit, setsid,
 };
 
-use crate::launch_spec::{LAUNCH_ARGUMENT, LaunchSpec};
-use crate::{linux, process_group};
+use crate::launch_spec::{LAUNCH_ARGUMENT, LaunchSpec, Report};
+use crate::limits::{ExceededLimit, ResourceLimits};
+use crate::linux::{self, limits, namespace};
+use crate::network::{self, Host};
+use crate::process_group;
+use crate::protected::Guard;
+use crate::rules::Network;
 
 /// The exit status that shells use for a command that could not be executed.
 const NOT_STARTED: u8 = 126;
 
-/// The exit status of a supervisor whose host has ended.
-const HOST_GONE: i32 = 1;
+/// How often the limits of a command are checked.
+const LIMIT_INTERVAL: Duration = Duration::from_millis(250);
+
+/// Variables that tell programs which proxy to use.
+const PROXY_VARIABLES: [&str; 5] =
+    ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "http_proxy", "https_proxy"];
+
+/// Maximum number of blocked paths in a report.
+const MAX_REPORTED: usize = 50;
 
 /// Runs the command if this process was re-executed to run one, and returns its exit code;
 /// otherwise returns `None`.
@@ -57,27 +73,124 @@ fn supervise(spec: LaunchSpec, command: &[OsString]) -> Result<u8, String> {
     let _ = set_child_subreaper(Some(posix_session));
     // A core dump may hold secrets.
     let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
-    let spec = serde_json::to_string(&LaunchSpec { supervised: true, ..spec })
-        .map_err(|error| error.to_string())?;
-    // Not the executable's path: another file may be there by now.
-    let mut launcher = Command::new("/proc/self/exe");
-    launcher.arg(LAUNCH_ARGUMENT).arg(spec).arg("--").args(command).stdin(Stdio::null());
-    let mut launched = launcher.spawn().map_err(|error| error.to_string())?;
+    let rules = spec.rules.clone();
+    let hosts = match &rules.network {
+        Network::Hosts(hosts) => Some(parse_hosts(hosts)?),
+        Network::Off | Network::Any => None,
+    };
+    // Namespaces can be created only while there is one thread.
+    let needs_namespaces = !rules.guarded.is_empty() || hosts.is_some();
+    let is_entered = needs_namespaces && namespace::enter().is_ok();
+    let guard = (!rules.guarded.is_empty()).then(|| {
+        Guard::new(&rules, |paths| match is_entered {
+            true => namespace::make_read_only(paths),
+            false => Err(std::io::ErrorKind::PermissionDenied.into()),
+        })
+    });
+    let launched = match hosts {
+        Some(hosts) => spawn_with_proxy(spec, command, hosts)?,
+        None => spawn_launcher(spec, command)?,
+    };
     std::thread::spawn(move || {
         // The host holds the other end and writes nothing, so this read returns when the host ends
         // or drops the command.
         drop(std::io::stdin().read(&mut [0]));
         process_group::kill_session(posix_session);
-        std::process::exit(HOST_GONE);
     });
-    let status = launched.wait().map_err(|error| error.to_string())?;
+    let exceeded = Arc::new(OnceLock::new());
+    let watched = Arc::clone(&exceeded);
+    let limits = rules.limits.clone();
+    std::thread::spawn(move || watch_limits(posix_session, &limits, &watched));
+    let status = process_group::wait_for(launched).map_err(|error| error.to_string())?;
     process_group::kill_session(posix_session);
     process_group::kill_children();
-    if let Some(signal) = status.signal().and_then(Signal::from_named_raw) {
+    let blocked = guard.map(|guard| guard.check(&rules)).unwrap_or_default();
+    report(&Report { exceeded: exceeded.get().copied(), blocked });
+    if let Some(signal) = status.terminating_signal().and_then(Signal::from_named_raw) {
         // End by the same signal, so that the host sees how the command ended.
         let _ = kill_process(getpid(), signal);
     }
-    Ok(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
+    // This process may ignore the signal. Then the status is the one that shells use.
+    let code =
+        status.exit_status().or_else(|| status.terminating_signal().map(|signal| 128 + signal));
+    Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
+}
+
+fn spawn_launcher(spec: LaunchSpec, command: &[OsString]) -> Result<Pid, String> {
+    let spec = serde_json::to_string(&LaunchSpec { supervised: true, ..spec })
+        .map_err(|error| error.to_string())?;
+    // Not the executable's path: another file may be there by now.
+    let mut launcher = Command::new("/proc/self/exe");
+    launcher.arg(LAUNCH_ARGUMENT).arg(spec).arg("--").args(command).stdin(Stdio::null());
+    let launched = launcher.spawn().map_err(|error| error.to_string())?;
+    let pid = i32::try_from(launched.id()).ok().and_then(Pid::from_raw);
+    pid.ok_or_else(|| "the launcher has no process id".to_owned())
+}
+
+fn parse_hosts(hosts: &[String]) -> Result<Vec<Host>, String> {
+    hosts.iter().map(|host| host.parse()).collect()
+}
+
+/// Starts the launcher and the proxy that it may connect to. If possible, the launcher has a
+/// network of its own, in which only the proxy is reachable; otherwise Landlock restricts it to the
+/// proxy's port.
+fn spawn_with_proxy(
+    spec: LaunchSpec,
+    command: &[OsString],
+    hosts: Vec<Host>,
+) -> Result<Pid, String> {
+    let command = command.to_vec();
+    // A namespace belongs to a thread, and to what the thread starts. This process keeps its own
+    // network, and accepts connections from the other one.
+    let inner = std::thread::spawn(move || {
+        // Without it, the launcher relies on Landlock alone.
+        let _ = namespace::enter_network();
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+        let listener = listener.map_err(|error| format!("cannot start the proxy: {error}"))?;
+        let address = listener.local_addr().map_err(|error| error.to_string())?;
+        let spec = LaunchSpec { proxy: Some(address.port()), ..spec };
+        Ok::<_, String>((listener, spawn_launcher(spec, &command)?))
+    });
+    let (listener, launched) = inner.join().map_err(|_| "cannot start the proxy".to_owned())??;
+    std::thread::spawn(move || network::serve(&listener, &hosts));
+    Ok(launched)
+}
+
+/// Kills the command when it exceeds a limit that the kernel does not enforce.
+fn watch_limits(posix_session: Pid, limits: &ResourceLimits, exceeded: &OnceLock<ExceededLimit>) {
+    let memory = limits.memory.or_else(default_memory).unwrap_or(u64::MAX);
+    loop {
+        std::thread::sleep(LIMIT_INTERVAL);
+        let usage = process_group::usage(posix_session);
+        let limit = if usage.tasks > limits.processes {
+            ExceededLimit::Processes
+        } else if usage.memory > memory && process_group::shared_memory_once(posix_session) > memory
+        {
+            ExceededLimit::Memory
+        } else {
+            continue;
+        };
+        let _ = exceeded.set(limit);
+        process_group::kill_session(posix_session);
+    }
+}
+
+/// Returns three quarters of the machine's memory in bytes.
+fn default_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kilobytes: u64 = total.trim().trim_end_matches(" kB").parse().ok()?;
+    Some(kilobytes * 1024 / 4 * 3)
+}
+
+/// Sends a report to the host. It fits into the buffer of the socket, because the host reads it
+/// only when this process has ended.
+fn report(report: &Report) {
+    let mut report = report.clone();
+    report.blocked.truncate(MAX_REPORTED);
+    let text = serde_json::to_vec(&report).unwrap_or_default();
+    // The host may be gone, or may have given no socket.
+    let _ = rustix::io::write(std::io::stdin(), &text);
 }
 
 /// Confines this process and becomes the command. Returns only if that fails, with the reason.
@@ -89,7 +202,8 @@ fn become_command(spec: &LaunchSpec, command: &[OsString]) -> String {
     // of the user.
     drop(std::fs::write("/proc/self/oom_score_adj", "1000"));
     let close_commands = close_inherited(program);
-    match linux::confine(&spec.rules, spec.confined) {
+    limits::apply(&spec.rules.limits);
+    match linux::confine(&spec.rules, spec.confined, spec.proxy) {
         Err(why) if spec.confined => return why,
         _ => {}
     }
@@ -99,7 +213,14 @@ fn become_command(spec: &LaunchSpec, command: &[OsString]) -> String {
         script.push(&text);
         *text = script;
     }
-    Command::new(program).args(arguments).exec().to_string()
+    let mut command = Command::new(program);
+    if let Some(port) = spec.proxy {
+        let address = format!("http://127.0.0.1:{port}");
+        command.envs(PROXY_VARIABLES.map(|name| (name, &address)));
+        // Node ignores the other variables without it.
+        command.env("NODE_USE_ENV_PROXY", "1");
+    }
+    command.args(arguments).exec().to_string()
 }
 
 /// Returns shell commands that close the descriptors the host inherited, to run before the command.

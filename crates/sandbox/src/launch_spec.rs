@@ -1,7 +1,10 @@
 //! [`LaunchSpec`]: instructions for a re-executed program, passed on its command line.
+//! [`Report`]: what its supervisor reports at the end.
 
 use serde::{Deserialize, Serialize};
 
+use crate::limits::ExceededLimit;
+use crate::protected::Blocked;
 use crate::rules::Rules;
 
 /// The first argument of a re-executed program. The spec as JSON, `--` and the command follow.
@@ -16,4 +19,15 @@ pub(crate) struct LaunchSpec {
     /// Whether a supervisor is already running. If so, the process is the launcher: it confines
     /// itself and becomes the command.
     pub(crate) supervised: bool,
+    /// The port of the proxy that the supervisor runs, if hosts are listed.
+    #[serde(default)]
+    pub(crate) proxy: Option<u16>,
+}
+
+/// What a supervisor found out about the command. It writes it to its standard input, a socket
+/// whose other end the host holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Report {
+    pub(crate) exceeded: Option<ExceededLimit>,
+    pub(crate) blocked: Vec<Blocked>,
 }

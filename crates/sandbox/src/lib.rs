@@ -54,22 +54,27 @@
 //! - **Files** (Landlock): a command can read, write and execute below [`Rules::write`]; read and
 //!   execute below [`Rules::read`] and in the system's program directories; and read a fixed list
 //!   of files in `/etc` and `/proc`. Nothing else is accessible.
-//! - **Network** (seccomp and Landlock): no sockets unless [`Rules::network`] is set. Unix sockets
-//!   of other programs on this machine stay unreachable even then.
+//! - **Protected paths** (read-only mounts): in [`Rules::guarded`] directories, files that other
+//!   programs run automatically stay as they are. See [`protected`].
+//! - **Network** (seccomp, Landlock and a network namespace): no sockets, or only a proxy to listed
+//!   hosts, or all internet sockets, as [`Rules::network`] says. Unix sockets of other programs on
+//!   this machine stay unreachable in any case.
+//! - **Privileges**: no capabilities, no set-id bits, no extended attributes, no real-time
+//!   scheduling, even if the host is root.
 //! - **Processes**: no signals to processes outside, no `ptrace`, no namespaces, no `setsid`. All
 //!   processes of a command share one POSIX session. It is killed when the command ends or times
 //!   out, when the future is dropped, and when the host dies.
+//! - **Resources**: [`ResourceLimits`] on processes, memory, open files and file sizes.
 //! - **Environment and file descriptors**: the command sees only the variables in
-//!   [`Shell::environment`]. Descriptors that the host inherited are closed.
+//!   [`Shell::environment`], and those of the proxy. Descriptors that the host inherited are closed.
 //! - **Output and time**: the middle of a long output is dropped, and a command is killed when its
 //!   timeout expires.
 //!
 //! # What is not confined
 //!
-//! - CPU time, memory and disk space, within the timeout.
+//! - CPU time and the total disk space, within the timeout.
 //! - The mode, times and owner of the user's files: Landlock has no rule for them.
-//! - What other programs do later because of files in the granted directories, such as a
-//!   `Makefile` or a git hook.
+//! - What other programs do later because of files that are not protected, such as a `Makefile`.
 //!
 //! # Without Landlock
 //!
@@ -86,24 +91,32 @@ mod error;
 #[cfg(target_os = "linux")]
 mod launch;
 mod launch_spec;
+mod limits;
 #[cfg(target_os = "linux")]
 mod linux;
+pub mod network;
 mod open;
 #[cfg(target_os = "linux")]
 mod process_group;
+pub mod protected;
+mod refusal;
 mod rules;
 mod shell;
 pub mod small_file;
 mod support;
+mod toolchains;
 pub mod workspace;
 
 pub use error::SandboxError;
 #[cfg(target_os = "linux")]
 pub use launch::{hide, launcher};
+pub use limits::{ExceededLimit, ResourceLimits};
 pub use open::open_in;
-pub use rules::Rules;
+pub use refusal::Refusal;
+pub use rules::{Network, Rules};
 pub use shell::{CommandOutput, Shell};
 pub use support::{Support, support};
+pub use toolchains::Toolchains;
 pub use workspace::{Grant, Workspace};
 
 /// Returns `None`: outside Linux the program is never re-executed.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, wait};
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, getpid, kill_process, wait};
 
 /// Maximum number of scans for remaining processes.
 const MAX_SCANS: usize = 200;
@@ -35,10 +35,12 @@ pub(crate) fn kill_session(posix_session: Pid) {
 
 /// Kills and reaps orphaned processes that became children of the supervisor, until none is left.
 pub(crate) fn kill_children() {
-    for _ in 0..MAX_SCANS {
+    let mut scans = 0;
+    while scans < MAX_SCANS {
         match wait(WaitOptions::NOHANG) {
             Ok(Some(_)) => {}
             Ok(None) => {
+                scans += 1;
                 for pid in children() {
                     let _ = kill_process(pid, Signal::KILL);
                 }
@@ -48,6 +50,55 @@ pub(crate) fn kill_children() {
             Err(_) => return,
         }
     }
+}
+
+/// Waits until one child ends, and returns how it ended. Orphans that became children of this
+/// process are reaped meanwhile: they would fill the process table.
+pub(crate) fn wait_for(child: Pid) -> rustix::io::Result<WaitStatus> {
+    loop {
+        match wait(WaitOptions::empty()) {
+            Ok(Some((pid, status))) if pid == child => return Ok(status),
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// What the processes of a POSIX session use.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Usage {
+    /// Number of processes and threads.
+    pub(crate) tasks: u64,
+    /// Memory in bytes, without files and shared memory. Memory that several processes share
+    /// after a fork counts for each of them.
+    pub(crate) memory: u64,
+}
+
+/// Returns what the processes of a POSIX session use, without the calling one.
+pub(crate) fn usage(posix_session: Pid) -> Usage {
+    let page = rustix::param::page_size() as u64;
+    let mut usage = Usage::default();
+    for pid in members(posix_session) {
+        let pid = pid.as_raw_nonzero();
+        usage.tasks += thread_count(pid.get()) as u64;
+        let statm = std::fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();
+        let mut pages = statm.split(' ').skip(1).map(|field| field.parse().unwrap_or(0_u64));
+        let (resident, shared) = (pages.next().unwrap_or(0), pages.next().unwrap_or(0));
+        usage.memory += resident.saturating_sub(shared) * page;
+    }
+    usage
+}
+
+/// Returns the memory of a POSIX session in bytes, where shared memory counts once. This takes
+/// longer than [`usage`].
+pub(crate) fn shared_memory_once(posix_session: Pid) -> u64 {
+    let proportional = |pid: Pid| {
+        let path = format!("/proc/{}/smaps_rollup", pid.as_raw_nonzero());
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("Pss_Anon:")).unwrap_or_default();
+        line.trim().trim_end_matches(" kB").parse().unwrap_or(0_u64) * 1024
+    };
+    members(posix_session).into_iter().map(proportional).sum()
 }
 
 /// Returns the children of this process.

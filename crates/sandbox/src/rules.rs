@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
+use crate::limits::ResourceLimits;
+
 /// The permissions of a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rules {
@@ -12,8 +14,30 @@ pub struct Rules {
     /// Directories it may read and execute programs from, in addition to the system's own. Their
     /// paths must not contain symbolic links.
     pub read: Vec<PathBuf>,
-    /// Whether it may use the network.
-    pub network: bool,
+    /// Directories of [`write`](Self::write) whose [protected paths](crate::protected) stay
+    /// read-only.
+    pub guarded: Vec<PathBuf>,
+    /// Directories inside guarded ones that are not guarded, such as a workspace.
+    pub unguarded: Vec<PathBuf>,
+    /// Names of protected paths that it may change anyway, as in [`crate::protected::NAMES`].
+    pub unprotected: Vec<String>,
+    /// What it may reach over the network.
+    pub network: Network,
+    /// Limits on its resources.
+    pub limits: ResourceLimits,
+}
+
+/// What a command may reach over the network.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Network {
+    /// Nothing.
+    #[default]
+    Off,
+    /// These hosts, through an HTTP proxy: `crates.io`, `*.pypi.org`, `localhost:8080`.
+    Hosts(Vec<String>),
+    /// Everything, including this machine and its private network.
+    Any,
 }
 
 impl Rules {
@@ -24,6 +48,9 @@ impl Rules {
         let roots = self.write.clone();
         self.write.retain(|path| !roots.iter().any(|root| path != root && path.starts_with(root)));
         self.read.retain(|path| !roots.iter().any(|root| path.starts_with(root)));
+        let guarded = self.guarded.clone();
+        self.guarded
+            .retain(|path| !guarded.iter().any(|root| path != root && path.starts_with(root)));
         self
     }
 }

@@ -1,6 +1,10 @@
 //! Runs one command: sets its environment, collects its output up to a limit, enforces its timeout,
 //! and kills everything it started.
 
+use std::io::Read;
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::{Arc, Mutex};
@@ -9,10 +13,13 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
-use tokio::process::{Child, ChildStdin, Command};
+use tokio::process::{Child, Command};
 
-use crate::launch_spec::{LAUNCH_ARGUMENT, LaunchSpec};
-use crate::rules::Rules;
+use crate::launch_spec::{LAUNCH_ARGUMENT, LaunchSpec, Report};
+use crate::limits::{ExceededLimit, ResourceLimits};
+use crate::refusal::{self, Refusal};
+use crate::rules::{Network, Rules};
+use crate::toolchains::Toolchains;
 
 /// How much of an output is kept at its start and at its end.
 const HEAD_BYTES: usize = 512 * 1024;
@@ -21,6 +28,13 @@ const TAIL_BYTES: usize = 512 * 1024;
 /// How long to wait for the last output after a command has ended. A process that escaped could
 /// hold the pipe open forever.
 const LAST_OUTPUT_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How long to wait for the report of a supervisor, which kills the command and checks protected
+/// paths first.
+const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// The largest report that is read.
+const MAX_REPORT_BYTES: u64 = 1_000_000;
 
 /// The default timeout of commands.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
@@ -40,8 +54,14 @@ pub struct Shell {
     /// Directories that commands may read, in addition to the system's own. Their paths must not
     /// contain symbolic links.
     pub read: Vec<PathBuf>,
-    /// Whether commands may use the network.
-    pub network: bool,
+    /// What commands may reach over the network.
+    pub network: Network,
+    /// Limits on the resources of a command.
+    pub limits: ResourceLimits,
+    /// The user's toolchains, which commands may run.
+    pub toolchains: Toolchains,
+    /// Names of [protected paths](crate::protected) that every command may change.
+    pub unprotected: Vec<String>,
     /// The timeout of a command, unless the caller passes another.
     pub timeout: Duration,
 }
@@ -65,7 +85,10 @@ impl Shell {
             confined: is_linux,
             environment: Vec::new(),
             read: Vec::new(),
-            network: false,
+            network: Network::Off,
+            limits: ResourceLimits::default(),
+            toolchains: Toolchains::default(),
+            unprotected: Vec::new(),
             timeout: DEFAULT_TIMEOUT,
         }
     }
@@ -94,35 +117,35 @@ impl Shell {
             .current_dir(directory)
             .env_clear()
             .envs(self.environment.iter().map(|(name, value)| (name, value)));
-        command.stdin(Stdio::piped()).stdout(writer.try_clone()?).stderr(writer);
-        let mut child = command.spawn()?;
+        command.stdout(writer.try_clone()?).stderr(writer);
+        // The supervisor reads the end of the host from it, and writes its report to it.
+        let (line, other_end) = UnixStream::pair()?;
+        command.stdin(match self.launcher {
+            Some(_) => Stdio::from(OwnedFd::from(other_end)),
+            None => Stdio::null(),
+        });
+        let child = command.spawn()?;
         // `command` holds the write ends of the pipe; the output does not end while they are open.
         drop(command);
-        let mut running = Running::new(&mut child);
-        if self.launcher.is_none() {
-            running.stdin = None;
-        }
+        let mut running = Running::new(child, self.launcher.is_some().then_some(line));
         let buffer = Arc::new(Mutex::new(OutputBuffer::default()));
         let collector =
             tokio::spawn(collect(Receiver::from_owned_fd(reader.into())?, Arc::clone(&buffer)));
-        let status = match tokio::time::timeout(timeout.unwrap_or(self.timeout), child.wait()).await
-        {
-            Ok(status) => Some(status?),
-            Err(_) => None,
-        };
-        // Background processes are killed with the command, which also ends the output. A
-        // supervisor has already done that.
-        match status.and_then(|status| status.code()) {
-            Some(_) if self.launcher.is_some() => running.forget(),
-            _ => tokio::task::spawn_blocking(move || running.kill()).await?,
-        }
+        let status = running.wait(timeout.unwrap_or(self.timeout)).await?;
+        let report = tokio::task::spawn_blocking(move || running.end()).await?;
         let abort = collector.abort_handle();
         drop(tokio::time::timeout(LAST_OUTPUT_TIMEOUT, collector).await);
         abort.abort();
         let buffer =
             std::mem::take(&mut *buffer.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
         let (output, dropped) = buffer.text();
-        Ok(CommandOutput { output, status, dropped })
+        let Report { exceeded, blocked } = report;
+        let succeeded = status.is_some_and(|status| status.success());
+        let mut refused: Vec<Refusal> = blocked.into_iter().map(Refusal::PutBack).collect();
+        if self.confined && !succeeded {
+            refused.extend(refusal::find(&output, rules));
+        }
+        Ok(CommandOutput { output, status, dropped, exceeded, refused })
     }
 
     /// Builds the shell command: through the launcher if there is one, else in its own process
@@ -131,8 +154,12 @@ impl Shell {
         let program = if Path::new("/bin/bash").exists() { "/bin/bash" } else { "/bin/sh" };
         let mut command = match &self.launcher {
             Some(launcher) => {
-                let spec =
-                    LaunchSpec { rules: rules.clone(), confined: self.confined, supervised: false };
+                let spec = LaunchSpec {
+                    rules: rules.clone(),
+                    confined: self.confined,
+                    supervised: false,
+                    proxy: None,
+                };
                 let mut command = Command::new(launcher);
                 command
                     .arg(LAUNCH_ARGUMENT)
@@ -162,43 +189,79 @@ pub struct CommandOutput {
     pub status: Option<ExitStatus>,
     /// Number of bytes dropped from the middle of the output.
     pub dropped: usize,
+    /// The limit for which the command was killed.
+    pub exceeded: Option<ExceededLimit>,
+    /// Protected paths that were put back and, if the command failed, what the sandbox may have
+    /// refused.
+    pub refused: Vec<Refusal>,
 }
 
 /// Kills a command and everything it started when dropped, also when the caller stops waiting.
 struct Running {
     /// The supervisor, or the shell itself.
+    child: Option<Child>,
     first: Option<Pid>,
-    /// Closing it makes the supervisor kill the command.
-    stdin: Option<ChildStdin>,
+    /// The line to the supervisor. Closing it makes the supervisor kill the command.
+    line: Option<UnixStream>,
 }
 
 impl Running {
-    fn new(child: &mut Child) -> Self {
+    fn new(child: Child, line: Option<UnixStream>) -> Self {
         let first = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        Self { first, stdin: child.stdin.take() }
+        Self { child: Some(child), first, line }
     }
 
-    /// Disarms the drop, because the command and everything it started have ended.
-    fn forget(mut self) {
-        self.first = None;
+    /// Waits for the end of the command; `None` if it takes too long.
+    async fn wait(&mut self, timeout: Duration) -> std::io::Result<Option<ExitStatus>> {
+        let Some(child) = &mut self.child else { return Ok(None) };
+        match tokio::time::timeout(timeout, child.wait()).await {
+            Ok(status) => status.map(Some),
+            Err(_) => Ok(None),
+        }
     }
 
-    fn kill(&mut self) {
-        self.stdin = None;
-        let Some(first) = self.first.take() else { return };
-        // The processes may already have ended.
-        let _ = rustix::process::kill_process_group(first, Signal::KILL);
-        #[cfg(target_os = "linux")]
-        crate::process_group::kill_session(first);
+    /// Kills what is left of the command, and returns the report of its supervisor.
+    fn end(&mut self) -> Report {
+        let Some(mut child) = self.child.take() else { return Report::default() };
+        let mut report = Report::default();
+        let has_supervisor = self.line.is_some();
+        if let Some(mut line) = self.line.take() {
+            // The supervisor now ends the command, if it still runs, and itself.
+            drop(line.shutdown(Shutdown::Write));
+            drop(line.set_read_timeout(Some(SUPERVISOR_TIMEOUT)));
+            let mut text = Vec::new();
+            drop((&mut line).take(MAX_REPORT_BYTES).read_to_end(&mut text));
+            report = serde_json::from_slice(&text).unwrap_or_default();
+        }
+        // A supervisor that has ended left no process.
+        let is_left = !has_supervisor || !has_ended(&mut child);
+        if let Some(first) = self.first.filter(|_| is_left) {
+            let _ = rustix::process::kill_process_group(first, Signal::KILL);
+            #[cfg(target_os = "linux")]
+            crate::process_group::kill_session(first);
+        }
+        report
     }
+}
+
+/// Waits a moment for a process that is about to end.
+fn has_ended(child: &mut Child) -> bool {
+    for _ in 0..100 {
+        if !matches!(child.try_wait(), Ok(None)) {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    false
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        if self.first.is_some() {
-            let mut running = Self { first: self.first.take(), stdin: self.stdin.take() };
+        if self.child.is_some() {
+            let mut running =
+                Self { child: self.child.take(), first: self.first, line: self.line.take() };
             // Dropping must not block.
-            std::thread::spawn(move || running.kill());
+            std::thread::spawn(move || running.end());
         }
     }
 }
@@ -225,7 +288,7 @@ impl OutputBuffer {
     fn text(self) -> (String, usize) {
         let mut text = String::from_utf8_lossy(&self.head).into_owned();
         if self.dropped > 0 {
-            text.push_str(&format!("\n[... {} bytes omitted ...]\n", self.dropped));
+            text.push_str(&format!("\n\n[... {} bytes omitted ...]\n\n", self.dropped));
         }
         let tail: Vec<u8> = self.tail.into();
         text.push_str(&String::from_utf8_lossy(&tail));

@@ -71,13 +71,13 @@ fn text(opened: io::Result<File>, path: &Path) -> io::Result<String> {
 /// A directory of small files: the user's own, or one that came with a project, perhaps from
 /// someone else.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Folder {
+pub struct Directory {
     path: PathBuf,
     /// The project it came with. No link in the directory may lead out of the project.
     project: Option<PathBuf>,
 }
 
-impl Folder {
+impl Directory {
     /// A directory of the user's own files.
     pub fn own(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), project: None }
@@ -122,7 +122,7 @@ impl Folder {
         paths
     }
 
-    /// Reads a file in the directory, by a path from [`Folder::entries`].
+    /// Reads a file in the directory, by a path from [`Directory::entries`].
     ///
     /// # Errors
     /// When the file does not exist, is not a regular file, is too large, or is not UTF-8; for a
@@ -190,14 +190,14 @@ mod tests {
         symlink("../outside", project.join("linked")).unwrap();
 
         assert_eq!(read(&project.join("roles/out.toml")).unwrap(), "secret");
-        let roles = Folder::of_project(&project, "roles");
+        let roles = Directory::of_project(&project, "roles");
         let found = roles.entries();
         assert_eq!(found, [project.join("roles/in.toml"), project.join("roles/out.toml")]);
         assert_eq!(roles.read(&found[0]).unwrap(), "inside");
         assert!(error(roles.read(&found[1])).contains("leads out"));
-        assert!(Folder::of_project(&project, "linked").entries().is_empty());
+        assert!(Directory::of_project(&project, "linked").entries().is_empty());
         assert_eq!(
-            Folder::own(project.join("linked")).entries(),
+            Directory::own(project.join("linked")).entries(),
             [project.join("linked/secret.toml")]
         );
     }

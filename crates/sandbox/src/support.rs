@@ -14,9 +14,10 @@ pub enum Support {
 pub fn support() -> Support {
     #[cfg(target_os = "linux")]
     {
-        let outcome =
-            std::thread::spawn(|| crate::linux::confine(&crate::rules::Rules::default(), true))
-                .join();
+        let outcome = std::thread::spawn(|| {
+            crate::linux::confine(&crate::rules::Rules::default(), true, None)
+        })
+        .join();
         match outcome {
             Ok(Ok(())) => Support::Full,
             Ok(Err(why)) => Support::None(why),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use criterion::{Criterion, criterion_group, criterion_main};
 use waterline::message::{Message, Part, Role, Wire};
 use waterline::policy::Policy;
-use waterline_log::{Log, Session, To};
+use waterline_log::{Log, RewindTarget, Session};
 use waterline_provider::http::{Endpoint, Timeouts};
 use waterline_provider::wire;
 use waterline_provider::{Request, ask};
@@ -43,7 +43,7 @@ fn said(n: usize) -> Message {
     )
 }
 
-/// A log with a session of so many messages, of which the model has seen all.
+/// A log with a session of this many messages, all of which were sent.
 async fn stored(folder: &Path, server: &Server, messages: usize) -> Log {
     let log = Log::open(&folder.join(format!("{messages}.db")).display().to_string()).unwrap();
     log.create(Session::new("s")).unwrap();
@@ -62,7 +62,7 @@ async fn taken_up(log: &Log, server: &Server) -> LiveSession {
 
 /// The time of the second call of a session that was taken up at this length.
 async fn timed(log: &Log, server: &Server, messages: usize) -> Duration {
-    log.rewind("s", To::Position(messages as u64)).unwrap();
+    log.rewind("s", RewindTarget::Position(messages as u64)).unwrap();
     let mut live = taken_up(log, server).await;
     let new = || vec![Message::user("and now?")];
     live.call(new(), |_| ()).await.unwrap();

@@ -95,7 +95,11 @@ impl Builder {
             ..SessionConfig::new(self.model, policy)
         };
         let created = log.run(move |log| match log.session(&id) {
-            Err(LogError::NoSession { .. }) => log.create(Session::new(&id)).map(drop),
+            Err(LogError::NoSession { .. }) => match log.create(Session::new(&id)) {
+                // Another process has just created it.
+                Err(LogError::Exists { .. }) => Ok(()),
+                created => created.map(drop),
+            },
             found => found.map(drop),
         });
         created.await?;

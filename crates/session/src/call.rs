@@ -6,7 +6,7 @@ use futures_util::StreamExt as _;
 use tracing::Instrument as _;
 use waterline::message::Message;
 use waterline_log::{LogError, Usage as Recorded};
-use waterline_provider::answer::{Answer, Delta};
+use waterline_provider::answer::{Answer, Delta, Usage};
 use waterline_provider::wire::{self, Options, Rendered};
 use waterline_provider::{CallError, Event as ModelEvent, EventStream, Request};
 
@@ -62,14 +62,18 @@ impl LiveSession {
                 Ok(answer) => {
                     // A server that truncated the prompt silently answered another question. That
                     // answer is dropped, and the call is made again with a smaller context.
-                    if !self.must_fold_for(&answer, &mut retry, &mut emit).await? {
+                    let took = started.elapsed();
+                    if !self.must_fold_for(&answer, took, &mut retry, &mut emit).await? {
                         let answer_note = note(&answer);
-                        self.store_answer(&answer, answer_note, started.elapsed()).await?;
+                        self.store_answer(&answer, answer_note, took).await?;
                         self.finish_call();
                         return Ok(answer);
                     }
                 }
-                Err(error) => self.recover(error, &mut retry, &mut emit).await?,
+                Err(error) => {
+                    self.keep_failed(&error, started.elapsed()).await?;
+                    self.recover(error, &mut retry, &mut emit).await?;
+                }
             }
             is_first_of_turn = false;
         }
@@ -109,8 +113,9 @@ impl LiveSession {
         let span = trace::call(self);
         let mut events = self.prepare_call(rendered);
         let outcome = self.read_answer(&mut events, emit).instrument(span.clone()).await;
-        // From here on the text is in the answer, or in the error.
-        self.partial_text.clear();
+        if outcome.is_ok() {
+            self.partial_text.clear();
+        }
         trace::answered(&span, &outcome);
         outcome
     }
@@ -120,8 +125,12 @@ impl LiveSession {
         let target = self.model();
         let cache_key =
             self.config.options.cache_key.clone().or_else(|| Some(self.session.id.clone()));
-        let options =
-            Options { cache_key, shape: self.sent_shape(), ..self.config.options.clone() };
+        let options = Options {
+            cache_key,
+            shape: self.sent_shape(),
+            max_completion_tokens: Some(target.about.max_completion_tokens),
+            ..self.config.options.clone()
+        };
         let messages: Vec<&Message> =
             self.generation.context(&self.history).chain(&self.ephemeral).collect();
         let request = Request::new(&target.name, &messages, rendered)
@@ -136,7 +145,12 @@ impl LiveSession {
         events: &mut EventStream,
         emit: &mut impl FnMut(Event),
     ) -> Result<Answer, CallError> {
+        emit(Event::Sent { tokens: self.prompt_tokens() });
+        let mut is_first = true;
         while let Some(event) = events.next().await {
+            if std::mem::take(&mut is_first) && event.is_ok() {
+                emit(Event::Responds);
+            }
             match event? {
                 ModelEvent::Delta(delta) => {
                     if let Delta::Text(text) = &delta {
@@ -151,10 +165,50 @@ impl LiveSession {
             // Lets the caller process the event before the next one is read.
             tokio::task::yield_now().await;
         }
-        Err(CallError::Broken {
-            text: "the stream ended without an answer".to_owned(),
-            answer: Box::default(),
-        })
+        Err(CallError::no_answer(self.partial_text.clone()))
+    }
+
+    /// Keeps what a failed call left: its partial answer, on a side branch, and its usage.
+    async fn keep_failed(&mut self, error: &CallError, took: Duration) -> Result<(), SessionError> {
+        let text = std::mem::take(&mut self.partial_text);
+        let partial = error.partial();
+        let mut messages = partial.map(|answer| answer.messages.clone()).unwrap_or_default();
+        if messages.is_empty() && !text.is_empty() {
+            messages.push(Message::assistant(text));
+        }
+        self.keep_on_side_branch(&messages).await?;
+        match partial {
+            Some(answer) => self.record_discarded(answer, took).await,
+            None => Ok(()),
+        }
+    }
+
+    /// Records the usage of an answer that is not part of the conversation.
+    pub(crate) async fn record_discarded(
+        &self,
+        answer: &Answer,
+        took: Duration,
+    ) -> Result<(), SessionError> {
+        if answer.usage == Usage::default() {
+            return Ok(());
+        }
+        let usage = self.usage(answer, self.session.tip.position(), took);
+        let id = self.session.id.clone();
+        Ok(self.write(move |log| log.record_usage(&id, usage.clone())).await?)
+    }
+
+    fn usage(&self, answer: &Answer, position: u64, took: Duration) -> Recorded {
+        Recorded {
+            position,
+            model: self.model().name.clone(),
+            input: answer.usage.input as u64,
+            cache_read: answer.usage.cache_read as u64,
+            cache_write: answer.usage.cache_write as u64,
+            output: answer.usage.output as u64,
+            price: self.model().price.as_ref().map(|price| price.millionths(&answer.usage)),
+            latency: i64::try_from(took.as_millis()).ok(),
+            time: self.log.now(),
+        }
     }
 
     /// Stores an answer with its usage and the host's note.
@@ -172,17 +226,8 @@ impl LiveSession {
         }
         self.note_prompt(answer);
         self.take_in(answer.messages.clone());
-        let usage = Recorded {
-            position: self.session.tip.position() + answer.messages.len() as u64,
-            model: self.model().name.clone(),
-            input: answer.usage.input as u64,
-            cache_read: answer.usage.cache_read as u64,
-            cache_write: answer.usage.cache_write as u64,
-            output: answer.usage.output as u64,
-            price: trace::price(self, &answer.usage),
-            latency: i64::try_from(took.as_millis()).ok(),
-            time: self.log.now(),
-        };
+        let position = self.session.tip.position() + answer.messages.len() as u64;
+        let usage = self.usage(answer, position, took);
         trace::took(self, &usage);
         self.last = Some(LastCall::new(usage.time, usage.model.clone()));
         self.backoff.called();

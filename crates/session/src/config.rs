@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use waterline::model::Models;
 use waterline::policy::Policy;
+use waterline_memory::Memory;
 use waterline_provider::Model;
 use waterline_provider::retry::Retry;
 use waterline_provider::wire::{Options, Tool};
 
-use crate::memory::Sink;
+use crate::price::Price;
 
 /// The configuration of a session.
 #[derive(Clone, Debug)]
@@ -28,7 +29,7 @@ pub struct SessionConfig {
     /// The retry schedule.
     pub retry: Retry,
     /// The long-term memory, if any.
-    pub memory: Option<Arc<dyn Sink>>,
+    pub memory: Option<Arc<Memory>>,
 }
 
 impl SessionConfig {
@@ -67,15 +68,34 @@ pub struct ModelTarget {
     pub window: Option<usize>,
     /// The policy for this model; by default that of the session.
     pub policy: Option<Policy>,
-    /// The price of a million uncached prompt tokens, in any currency.
-    pub price: Option<f64>,
+    /// The price, if it is known.
+    pub price: Option<Price>,
+    /// Where the size of the window comes from.
+    pub window_source: WindowSource,
+}
+
+/// Where the size of a model's window comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowSource {
+    /// The user set it.
+    Setting,
+    /// The server reports it.
+    Server,
+    /// The model is in the catalogue.
+    Catalogue,
+    /// It is a guess: the server reports none, and the catalogue does not know the model.
+    Guess,
 }
 
 impl ModelTarget {
     /// Creates a target for a model. `name` is the model's name at its provider.
     pub fn new(name: impl Into<String>, model: impl Model) -> Self {
         let name = name.into();
-        let about = Models::builtin().resolve(&name);
-        Self { name, model: Arc::new(model), about, window: None, policy: None, price: None }
+        let known = Models::builtin().find(&name);
+        let window_source =
+            if known.is_some() { WindowSource::Catalogue } else { WindowSource::Guess };
+        let about = known.unwrap_or_else(|| Models::builtin().unknown());
+        let model = Arc::new(model);
+        Self { name, model, about, window: None, policy: None, price: None, window_source }
     }
 }

@@ -11,10 +11,17 @@ pub enum Event {
     /// An event of the provider's stream, unchanged, for a gateway whose client speaks the same
     /// wire. It precedes the deltas decoded from it. Emitted on request.
     Raw(RawEvent),
+    /// The request is sent: the server reads this many tokens, less those in its cache.
+    Sent {
+        /// The tokens of the prompt.
+        tokens: usize,
+    },
+    /// The server starts to respond.
+    Responds,
     /// More of the answer.
     Delta(Delta),
     /// The call is retried; the partial answer so far is discarded.
-    Again {
+    Retry {
         /// The reason.
         why: String,
         /// The delay before the retry.

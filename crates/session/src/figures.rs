@@ -18,9 +18,14 @@ impl LiveSession {
         self.corrected(self.generation.tokens() + since.sum::<usize>() + self.budget.tools)
     }
 
-    /// Returns the output token limit of an answer.
+    /// Returns the tokens that an answer may have: its limit, or less if the window that prompt and
+    /// answer share leaves less.
     #[must_use]
     pub fn answer_tokens(&self) -> usize {
-        self.config.options.max_tokens.unwrap_or(self.model.output)
+        let limit = self.config.options.max_tokens.unwrap_or(self.model.output);
+        match self.budget.whole.saturating_sub(self.budget.window) {
+            0 => limit,
+            left => limit.min(left),
+        }
     }
 }

@@ -17,13 +17,13 @@ const RENEW_INTERVAL: Duration = Duration::from_secs(10);
 
 /// An exclusive lease of a session, across machines. It is released when this is dropped.
 #[derive(Debug)]
-pub struct Held {
+pub struct HeldLease {
     lease: Arc<Lease>,
     log: AsyncLog,
     renewal: AbortHandle,
 }
 
-impl Held {
+impl HeldLease {
     /// Takes the lease of a session. `gone` gets the description of an earlier holder. If that
     /// holder has exited, `gone` returns a proof, which is kept until the lease is taken over;
     /// otherwise the holder keeps the lease until it expires.
@@ -77,7 +77,7 @@ async fn renew(log: AsyncLog, lease: Arc<Lease>) {
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldLease {
     fn drop(&mut self) {
         self.renewal.abort();
         let lease = Arc::clone(&self.lease);

@@ -9,6 +9,7 @@ use waterline::message::Message;
 use waterline::model::Model;
 use waterline::plan::{Budget, FoldLevel, Generation, Marks};
 use waterline::policy::{Policy, Resume};
+use waterline::reason::Reason;
 use waterline::validity::Violation;
 use waterline_log::{AsyncLog, Change, Incoming, Lease, Log, LogError, Resumed, Session, Step};
 use waterline_provider::wire::parse_stored;
@@ -17,11 +18,18 @@ use crate::between_calls::{AnswerShape, Focus, LastCall, Pending, Reported};
 use crate::config::{ModelTarget, SessionConfig};
 use crate::error::SessionError;
 use crate::fold_backoff::FoldBackoff;
-use crate::lease::Held;
+use crate::lease::HeldLease;
 use crate::level::Level;
-use crate::model_stats::{self, ModelStats};
-use crate::pins::Kept;
+use crate::model_stats::{self, MIN_FACTOR_CHANGE, ModelStats};
+use crate::pins::Pinned;
+use crate::prefetch::Prefetch;
 use crate::render_cache::RenderCache;
+
+/// A fold is near when the prompt has reached this share of the high mark, in percent.
+const NEAR_FOLD: usize = 60;
+
+/// The number of messages from which loading them takes long enough to notice.
+const LONG: usize = 2_000;
 
 /// A session in use: its history, the context sent last, and the model that is called.
 #[derive(Debug)]
@@ -64,13 +72,15 @@ pub struct LiveSession {
     /// What the next fold keeps first.
     pub(crate) focus: Option<Focus>,
     /// What every fold must keep.
-    pub(crate) kept: Kept,
+    pub(crate) kept: Pinned,
     /// What goes to the log with the next write.
     pub(crate) staged: Step,
     /// A call is running or was interrupted, so memory and log may differ.
     pub(crate) busy: bool,
     /// Log operations that are running, even if their caller was dropped.
     work: TaskTracker,
+    /// The whole history, loaded ahead of a fold.
+    pub(crate) prefetch: Prefetch,
     /// The lease that writes are checked against, while it is held.
     fence: Weak<Lease>,
 }
@@ -119,14 +129,16 @@ impl LiveSession {
             wanted: AnswerShape::default(),
             turn_starts: false,
             focus: None,
-            kept: Kept::default(),
+            kept: Pinned::default(),
             staged: Step::default(),
             busy: false,
             work: TaskTracker::new(),
+            prefetch: Prefetch::default(),
             fence: Weak::new(),
             config,
         };
         live.use_model(0);
+        live.prepare_fold();
         Ok(live)
     }
 
@@ -135,7 +147,7 @@ impl LiveSession {
     /// and the fold can be undone.
     pub fn restore(&mut self) {
         if self.policy().fold.resume == Resume::Texts && self.generation.covered() > 0 {
-            let reason = "the conversation continues after a restart";
+            let reason = Reason::Restarted;
             let level = FoldLevel::Resume;
             self.forced = Some((level, format!("{reason}: {}", level.about())));
         }
@@ -186,8 +198,12 @@ impl LiveSession {
     /// Returns the tokens above which the policy folds.
     #[must_use]
     pub fn high_mark(&self) -> usize {
-        let high = Marks::new(&self.budget, &self.policy().fold, self.history.system_tokens()).high;
-        self.corrected(high).min(self.budget.window)
+        let marks = Marks::new(&self.budget, &self.policy().fold, self.history.system_tokens());
+        // The correction rounds: a mark at the window is the window.
+        match marks.high < marks.window {
+            true => self.corrected(marks.high).min(self.budget.window),
+            false => self.budget.window,
+        }
     }
 
     /// Returns the tokens of the tool definitions.
@@ -235,7 +251,11 @@ impl LiveSession {
     pub(crate) fn use_model(&mut self, at: usize) {
         self.at = at;
         self.model = Arc::clone(&self.config.target(at).about);
-        self.budget.calibration = self.model_stats().calibration();
+        let known = self.model_stats().calibration();
+        // For the same model, the current one also knows the previous call.
+        if (known.factor() - self.budget.calibration.factor()).abs() > MIN_FACTOR_CHANGE {
+            self.budget.calibration = known;
+        }
         self.use_known_window();
     }
 
@@ -321,7 +341,7 @@ impl LiveSession {
     }
 
     /// Sets what every fold must keep.
-    pub fn keep(&mut self, kept: Kept) {
+    pub fn keep(&mut self, kept: Pinned) {
         self.kept = kept;
     }
 
@@ -361,6 +381,7 @@ impl LiveSession {
         self.session = resumed.session;
         self.generation = resumed.generation;
         self.history = resumed.history;
+        self.prefetch = Prefetch::default();
         self.cleared = resumed.cleared;
         self.render_cache = RenderCache::default();
         self.forced = None;
@@ -416,12 +437,26 @@ impl LiveSession {
         Ok(())
     }
 
+    /// Starts to load the messages that a fold needs, if one is near. Otherwise they may never be
+    /// needed, and would only take memory.
+    pub(crate) fn prepare_fold(&mut self) {
+        let is_near = self.prompt_tokens() >= self.high_mark() / 100 * NEAR_FOLD;
+        if is_near && self.history.len() >= LONG && !self.history.is_whole() {
+            self.prefetch.start(&self.log, &self.session.id, *self.history.counter());
+        }
+    }
+
     /// Loads the messages that are not in memory.
     pub(crate) async fn load_history(&mut self) -> Result<(), SessionError> {
         if self.history.is_whole() {
             return Ok(());
         }
         self.commit().await?;
+        let tip = self.session.tip;
+        if let Some(history) = self.prefetch.finish(tip, self.cleared, &self.history).await {
+            self.history = history;
+            return Ok(());
+        }
         let (id, counter) = (self.session.id.clone(), *self.history.counter());
         self.history = self.on_log(move |log| log.history(&id, &counter, parse_stored)).await?;
         Ok(())
@@ -438,7 +473,8 @@ impl LiveSession {
         }
         let incoming = self.incoming(partial);
         let (id, tip) = (self.session.id.clone(), self.session.tip);
-        self.session = self.on_log(move |log| log.append_aside(&id, tip, incoming)).await?;
+        self.session =
+            self.on_log(move |log| log.append_to_side_branch(&id, tip, incoming)).await?;
         Ok(())
     }
 
@@ -448,7 +484,7 @@ impl LiveSession {
 
     /// Checks every write against a lease: once another process has taken the lease, writes are
     /// refused. After the lease is released, writes are unchecked again.
-    pub fn work_under(&mut self, held: &Held) {
+    pub fn work_under(&mut self, held: &HeldLease) {
         self.fence = held.fence();
     }
 

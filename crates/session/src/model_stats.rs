@@ -12,6 +12,16 @@ pub(crate) const ALL_USERS: &str = "";
 /// one.
 const WINDOW_VALIDITY: i64 = 24 * 60 * 60 * 1_000;
 
+/// A smaller change of the factor is not written.
+pub(crate) const MIN_FACTOR_CHANGE: f64 = 0.01;
+
+/// How long a failed model is not called, in milliseconds.
+pub(crate) const COOLDOWN: i64 = 5 * 60 * 1_000;
+
+/// How far the clocks of two machines that share a log may differ, in milliseconds. A time further
+/// in the future was recorded before a clock was set back, and is ignored.
+const MAX_CLOCK_SKEW: i64 = 5 * 60 * 1_000;
+
 /// What earlier calls have shown about a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ModelStats {
@@ -27,12 +37,16 @@ pub(crate) struct ModelStats {
 impl ModelStats {
     /// Returns the window, if it is not too old.
     pub(crate) fn window(&self, now: i64) -> Option<usize> {
-        self.window.filter(|(_, time)| now - time < WINDOW_VALIDITY).map(|(window, _)| window)
+        let is_valid =
+            |time: i64| (-MAX_CLOCK_SKEW..WINDOW_VALIDITY).contains(&now.saturating_sub(time));
+        self.window.filter(|(_, time)| is_valid(*time)).map(|(window, _)| window)
     }
 
     /// Whether the model failed recently.
     pub(crate) fn is_cooling_down(&self, now: i64) -> bool {
-        self.cooldown_until.is_some_and(|until| now < until)
+        self.cooldown_until.is_some_and(|until| {
+            (1..=COOLDOWN + MAX_CLOCK_SKEW).contains(&until.saturating_sub(now))
+        })
     }
 
     /// Returns the initial calibration.
@@ -57,4 +71,31 @@ pub(crate) fn read(log: &Log) -> waterline_log::Result<BTreeMap<String, ModelSta
         }
     }
     Ok(stats)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: i64 = 1_700_000_000_000;
+
+    #[test]
+    fn a_clock_that_is_set_back_does_not_extend_a_cooldown_or_a_window() {
+        let stats = ModelStats {
+            window: Some((8_000, NOW)),
+            cooldown_until: Some(NOW + COOLDOWN),
+            ..ModelStats::default()
+        };
+        let day = 24 * 60 * 60 * 1_000;
+        assert!(stats.is_cooling_down(NOW) && stats.is_cooling_down(NOW + COOLDOWN - 1));
+        assert!(!stats.is_cooling_down(NOW + COOLDOWN));
+        assert!(stats.is_cooling_down(NOW - 60_000), "clocks differ a little");
+        assert_eq!(stats.window(NOW + day - 1), Some(8_000));
+        assert_eq!((stats.window(NOW + day), stats.window(NOW - 60_000)), (None, Some(8_000)));
+        for back in [day, 30 * day, i64::MAX] {
+            let now = NOW.saturating_sub(back);
+            assert!(!stats.is_cooling_down(now), "{back}");
+            assert_eq!(stats.window(now), None, "{back}");
+        }
+    }
 }

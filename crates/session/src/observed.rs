@@ -4,13 +4,7 @@
 
 use crate::error::SessionError;
 use crate::live::LiveSession;
-use crate::model_stats::{ALL_USERS, ModelStats};
-
-/// A smaller change of the factor is not written.
-const MIN_FACTOR_CHANGE: f64 = 0.01;
-
-/// How long a failed model is not called, in milliseconds.
-const COOLDOWN: i64 = 5 * 60 * 1_000;
+use crate::model_stats::{ALL_USERS, COOLDOWN, MIN_FACTOR_CHANGE, ModelStats};
 
 impl LiveSession {
     /// Returns the key of the current model's statistics. It includes the address, because the same

@@ -3,7 +3,7 @@
 
 /// Content that no fold may drop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
+pub struct Pinned {
     /// Lines that every note repeats verbatim: open todos, pending approvals.
     pub lines: Vec<String>,
     /// Messages that are sent verbatim, by their position in the session, from 1.

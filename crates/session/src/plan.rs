@@ -3,6 +3,7 @@
 use waterline::plan::{
     Action, Budget, FoldLevel, Forced, Input, Keep, Marks, Plan, Wanted, extend, plan,
 };
+use waterline::reason::Reason;
 use waterline::summary::Summary;
 use waterline::warning::Oddity;
 use waterline_log::{Fold, Sent};
@@ -31,7 +32,7 @@ impl PlanRequest {
         let Some(next) = level.next() else { return false };
         *level = next;
         reason.push_str("; ");
-        reason.push_str(next.about());
+        reason.push_str(&next.about().to_string());
         true
     }
 }
@@ -49,7 +50,7 @@ impl LiveSession {
             && self.may_be_ready()
             && let Some(summary) = self.ready_summary().await?
         {
-            let reason = "the background summary is ready".to_owned();
+            let reason = Reason::SummaryReady.into();
             request = PlanRequest {
                 summaries: vec![summary],
                 forced: request.forced.or(Some((FoldLevel::Fold, reason))),
@@ -58,6 +59,7 @@ impl LiveSession {
         if request.forced.is_none()
             && let Some(extension) = extend(&self.input(&request, &[], &[]))
         {
+            self.prepare_fold();
             return Ok(extension);
         }
         // A fold can take long and may call a model, so new messages are stored first.
@@ -69,10 +71,8 @@ impl LiveSession {
             && let Some(level) = self.backoff.level()
         {
             // The policy's own folds did not free enough.
-            request.forced = Some((
-                level,
-                format!("{reason}; earlier folds did not free enough, so: {}", level.about()),
-            ));
+            request.forced =
+                Some((level, format!("{reason}; {}: {}", Reason::NotEnough, level.about())));
             planned = self.folded(&mut request);
         }
         if let Some(wanted) = planned.wanted.clone().filter(|_| request.summaries.is_empty())
@@ -126,7 +126,8 @@ impl LiveSession {
         pins: &'a [usize],
         lines: &'a [String],
     ) -> Input<'a> {
-        let forced = request.forced.as_ref().map(|(level, reason)| Forced { rung: *level, reason });
+        let forced =
+            request.forced.as_ref().map(|(level, reason)| Forced { level: *level, reason });
         let window = self.budget.window - self.budget.window * MARGIN / 100;
         let budget = Budget { window, ..self.budget };
         let usual = Input::new(&self.history, &self.generation, self.policy(), budget, &self.model);

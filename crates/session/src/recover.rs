@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use waterline::message::{Body, Message, Role};
 use waterline::plan::FoldLevel;
+use waterline::reason::Reason;
 use waterline_provider::CallError;
 use waterline_provider::answer::{Answer, Stop};
 use waterline_provider::overflow::Overflow;
@@ -53,14 +54,11 @@ impl LiveSession {
         retry: &mut RetryState,
         emit: &mut impl FnMut(Event),
     ) -> Result<(), SessionError> {
-        if let Some(partial) = error.partial() {
-            self.keep_on_side_branch(&partial.messages.clone()).await?;
-        }
         if let Some(overflow) = error.overflow() {
             if retry.overflows >= MAX_OVERFLOWS {
                 return Err(error.into());
             }
-            emit(Event::Again { why: error.to_string(), wait: Duration::ZERO });
+            emit(Event::Retry { why: error.to_string(), wait: Duration::ZERO });
             let hint = match overflow.window {
                 Some(window) => WindowHint::Exact(window),
                 None if names_overflow(&error) => WindowHint::Refused,
@@ -74,7 +72,7 @@ impl LiveSession {
         retry.failures += 1;
         if let Some(wait) = self.config.retry.wait(&error, retry.failures, jitter()) {
             trace::retrying(self, &error, wait);
-            emit(Event::Again { why: error.to_string(), wait });
+            emit(Event::Retry { why: error.to_string(), wait });
             tokio::time::sleep(wait).await;
             return Ok(());
         }
@@ -89,17 +87,18 @@ impl LiveSession {
         self.budget.cold = true;
         retry.failures = 0;
         trace::retrying(self, &error, Duration::ZERO);
-        emit(Event::Again { why: error.to_string(), wait: Duration::ZERO });
+        emit(Event::Retry { why: error.to_string(), wait: Duration::ZERO });
         emit(Event::Model(self.model().name.clone()));
         Ok(())
     }
 
     /// Returns whether the answer is based on less than was sent: the window was full, or the
-    /// provider silently truncated the prompt. If so, the answer is kept on a side branch, and the
-    /// call must be retried with a smaller context.
+    /// provider silently truncated the prompt. If so, the answer is kept on a side branch, its usage
+    /// is recorded, and the call must be retried with a smaller context.
     pub(crate) async fn must_fold_for(
         &mut self,
         answer: &Answer,
+        took: Duration,
         retry: &mut RetryState,
         emit: &mut impl FnMut(Event),
     ) -> Result<bool, SessionError> {
@@ -116,12 +115,13 @@ impl LiveSession {
             retry.truncated = true;
             (Overflow::default(), WindowHint::Truncated(answer.usage.prompt()))
         };
-        self.keep_on_side_branch(&answer.messages.clone()).await?;
+        self.keep_on_side_branch(&answer.messages).await?;
+        self.record_discarded(answer, took).await?;
         let why = match answer.stop {
             Stop::Window => "the answer filled the context window",
             _ => "the provider truncated the prompt",
         };
-        emit(Event::Again { why: why.to_owned(), wait: Duration::ZERO });
+        emit(Event::Retry { why: why.to_owned(), wait: Duration::ZERO });
         self.fold_harder(overflow, hint, retry).await?;
         Ok(true)
     }
@@ -148,10 +148,7 @@ impl LiveSession {
             2 => FoldLevel::Trim,
             _ => FoldLevel::Minimal,
         };
-        let reason = format!(
-            "the provider rejected {refused} tokens; assuming a window of {} tokens",
-            self.budget.window
-        );
+        let reason = Reason::Rejected { tokens: refused, window: self.budget.window };
         trace::overflow(self, refused);
         self.forced = Some((level, format!("{reason}: {}", level.about())));
         Ok(())

@@ -1,5 +1,8 @@
 //! The sessions that a server keeps in memory. One caller at a time uses each, their number is
 //! limited, and idle ones are dropped. The log keeps all sessions: entering one again resumes it.
+//!
+//! While a session is in use, the server holds its lease in the log, so that servers on several
+//! machines do not work in the same session at once.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,11 +12,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{OwnedMappedMutexGuard, OwnedMutexGuard, OwnedSemaphorePermit, Semaphore};
-use waterline_log::AsyncLog;
+use waterline_log::{AsyncLog, LogError};
 
 use crate::config::SessionConfig;
 use crate::error::SessionError;
+use crate::lease::HeldLease;
 use crate::live::LiveSession;
+
+/// How often a caller that waits for another server checks its lease.
+const LEASE_INTERVAL: Duration = Duration::from_millis(200);
 
 type Lock = Arc<tokio::sync::Mutex<Option<LiveSession>>>;
 
@@ -29,6 +36,8 @@ struct Shared {
     capacity: usize,
     idle: Duration,
     start: Instant,
+    /// The name of this registry as the holder of leases.
+    holder: String,
     /// One permit per session that may be in use at a time.
     permits: Arc<Semaphore>,
 }
@@ -62,6 +71,7 @@ impl Sessions {
             capacity,
             idle,
             start: Instant::now(),
+            holder: format!("server {}", waterline_log::new_id()),
             permits: Arc::new(Semaphore::new(capacity)),
         };
         Self { log: log.into(), shared: Arc::new(shared) }
@@ -85,8 +95,8 @@ impl Sessions {
         self.len() == 0
     }
 
-    /// Enters a session, and waits while another caller uses it. The session uses `config` from now
-    /// on.
+    /// Enters a session, and waits while another caller uses it, in this process or another one. The
+    /// session uses `config` from now on.
     ///
     /// # Errors
     /// If the session does not exist, or the log cannot be read.
@@ -94,10 +104,16 @@ impl Sessions {
         &self,
         session: &str,
         config: SessionConfig,
-    ) -> Result<Entered, SessionError> {
+    ) -> Result<SessionGuard, SessionError> {
         let (lock, used) = self.slot(session);
         let live = lock.lock_owned().await;
-        self.open(live, used, session, config).await
+        let lease = loop {
+            match self.lease(session).await? {
+                Some(lease) => break lease,
+                None => tokio::time::sleep(LEASE_INTERVAL).await,
+            }
+        };
+        self.open(live, used, lease, session, config).await
     }
 
     /// Enters a session if no other caller uses it.
@@ -108,10 +124,22 @@ impl Sessions {
         &self,
         session: &str,
         config: SessionConfig,
-    ) -> Result<Option<Entered>, SessionError> {
+    ) -> Result<Option<SessionGuard>, SessionError> {
         let (lock, used) = self.slot(session);
         let Ok(live) = lock.try_lock_owned() else { return Ok(None) };
-        self.open(live, used, session, config).await.map(Some)
+        let Some(lease) = self.lease(session).await? else { return Ok(None) };
+        self.open(live, used, lease, session, config).await.map(Some)
+    }
+
+    /// Takes the lease of a session; `None` if another process has it. The caller holds the lock of
+    /// the session, so a lease of this registry is one that was not released yet.
+    async fn lease(&self, session: &str) -> Result<Option<HeldLease>, SessionError> {
+        let holder = &self.shared.holder;
+        let own = |other: &str| (other == holder).then_some(());
+        match HeldLease::take(self.log.clone(), session, holder, own).await {
+            Err(SessionError::Log(LogError::Leased { .. })) => Ok(None),
+            taken => taken.map(Some),
+        }
     }
 
     /// Enters a session, or a fork of its stored state if another caller uses it.
@@ -122,7 +150,7 @@ impl Sessions {
         &self,
         session: &str,
         config: SessionConfig,
-    ) -> Result<Entered, SessionError> {
+    ) -> Result<SessionGuard, SessionError> {
         if let Some(entered) = self.try_enter(session, config.clone()).await? {
             return Ok(entered);
         }
@@ -153,9 +181,10 @@ impl Sessions {
         &self,
         mut slot: OwnedMutexGuard<Option<LiveSession>>,
         used: Arc<AtomicU64>,
+        lease: HeldLease,
         session: &str,
         config: SessionConfig,
-    ) -> Result<Entered, SessionError> {
+    ) -> Result<SessionGuard, SessionError> {
         let permit = Arc::clone(&self.shared.permits)
             .acquire_owned()
             .await
@@ -168,9 +197,11 @@ impl Sessions {
             }
             _ => *slot = Some(LiveSession::open(self.log.clone(), session, config).await?),
         }
-        let live =
+        let mut live =
             OwnedMutexGuard::try_map(slot, Option::as_mut).map_err(|_| SessionError::Ending)?;
-        Ok(Entered {
+        live.work_under(&lease);
+        Ok(SessionGuard {
+            _lease: lease,
             live,
             last_use: LastUse { used, shared: Arc::clone(&self.shared) },
             _permit: permit,
@@ -208,7 +239,9 @@ impl Shared {
 }
 
 /// Exclusive access to a session. Other callers wait until this is dropped.
-pub struct Entered {
+pub struct SessionGuard {
+    /// Dropped first, so that the next caller finds the lease released or its own.
+    _lease: HeldLease,
     live: OwnedMappedMutexGuard<Option<LiveSession>, LiveSession>,
     last_use: LastUse,
     _permit: OwnedSemaphorePermit,
@@ -226,18 +259,18 @@ impl Drop for LastUse {
     }
 }
 
-impl fmt::Debug for Entered {
+impl fmt::Debug for SessionGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "Entered({}, at {})",
+            "SessionGuard({}, at {})",
             self.session().id,
             self.last_use.used.load(Ordering::Relaxed)
         )
     }
 }
 
-impl Deref for Entered {
+impl Deref for SessionGuard {
     type Target = LiveSession;
 
     fn deref(&self) -> &LiveSession {
@@ -245,7 +278,7 @@ impl Deref for Entered {
     }
 }
 
-impl DerefMut for Entered {
+impl DerefMut for SessionGuard {
     fn deref_mut(&mut self) -> &mut LiveSession {
         &mut self.live
     }

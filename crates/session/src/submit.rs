@@ -9,7 +9,7 @@ use waterline_provider::wire::parse_stored;
 
 use crate::config::SessionConfig;
 use crate::error::SessionError;
-use crate::registry::{Entered, Sessions};
+use crate::registry::{SessionGuard, Sessions};
 
 /// How often the session is looked up, if other callers append to it meanwhile. After the first
 /// time the list is a fork, so more than two attempts are rare.
@@ -19,17 +19,17 @@ const MAX_ATTEMPTS: usize = 8;
 #[derive(Debug)]
 pub struct Submitted {
     /// The session, for exclusive use by this caller.
-    pub live: Entered,
+    pub live: SessionGuard,
     /// The messages that the session does not have yet:
     /// [`LiveSession::call`](crate::LiveSession::call) stores them.
     pub new: Vec<Message>,
     /// How the session was found.
-    pub how: How,
+    pub how: SubmitOutcome,
 }
 
 /// How the session of a conversation was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum How {
+pub enum SubmitOutcome {
     /// No session of the user matched, so a new one was created.
     Created,
     /// The conversation continues or repeats a session.
@@ -95,7 +95,7 @@ impl Sessions {
             let session = Session { user: user.map(str::to_owned), ..Session::with_new_id() };
             let created = self.log.write(move |log| log.create(session.clone())).await?;
             let live = self.enter(&created.id, config.clone()).await?;
-            return Ok(Some(Submitted { live, new: after(0), how: How::Created }));
+            return Ok(Some(Submitted { live, new: after(0), how: SubmitOutcome::Created }));
         };
         if found.end == End::Elsewhere {
             let fork = self.log.write({
@@ -103,20 +103,28 @@ impl Sessions {
                 move |log| log.fork(&found.session, Some(found.tip.position()), None)
             });
             let live = self.enter(&fork.await?.id, config.clone()).await?;
-            return Ok(Some(Submitted { live, new: after(found.known), how: How::Forked }));
+            return Ok(Some(Submitted {
+                live,
+                new: after(found.known),
+                how: SubmitOutcome::Forked,
+            }));
         }
         let mut live = self.enter(&found.session, config.clone()).await?;
         if live.session().tip != found.tip {
             return Ok(None);
         }
         if found.end == End::Here {
-            return Ok(Some(Submitted { live, new: after(found.known), how: How::Continued }));
+            return Ok(Some(Submitted {
+                live,
+                new: after(found.known),
+                how: SubmitOutcome::Continued,
+            }));
         }
         let counter = *live.history().counter();
         let all: Vec<Incoming> =
             conversation.iter().map(|message| Incoming::of(message, &counter)).collect();
         self.log.write(move |log| log.resend(&found.session, all.clone())).await?;
         live.catch_up().await?;
-        Ok(Some(Submitted { live, new: Vec::new(), how: How::Moved }))
+        Ok(Some(Submitted { live, new: Vec::new(), how: SubmitOutcome::Moved }))
     }
 }

@@ -8,12 +8,9 @@ use waterline::message::Role;
 use waterline::plan::{Marks, Plan, Slot, Treatment};
 use waterline_log::{Fold, Usage as Recorded};
 use waterline_provider::CallError;
-use waterline_provider::answer::{Answer, Usage};
+use waterline_provider::answer::Answer;
 
 use crate::live::LiveSession;
-
-/// The assumed price of an output token, in multiples of an uncached prompt token.
-const OUTPUT_PRICE: f64 = 5.0;
 
 /// Reports a fold, with the figures of S3.40 to S3.47. All of them are on the provider's scale, and
 /// messages are counted without the system prompt.
@@ -207,18 +204,4 @@ pub(crate) fn took(live: &LiveSession, usage: &Recorded) {
         level = %live.level(),
         "call"
     );
-}
-
-/// Computes the price of a call in millionths, if the price of the model is known.
-pub(crate) fn price(live: &LiveSession, usage: &Usage) -> Option<i64> {
-    let price = live.model().price?;
-    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
-    let tokens = |count: usize| count as f64;
-    let units = tokens(usage.input)
-        + tokens(usage.cache_read) * live.model.cache_read
-        + tokens(usage.cache_write) * live.model.cache_write
-        + tokens(usage.output) * OUTPUT_PRICE;
-    #[expect(clippy::cast_possible_truncation, reason = "far below 2^63")]
-    let millionths = (units * price).round() as i64;
-    Some(millionths)
 }

@@ -18,9 +18,9 @@ async fn unsent_messages_count_also_after_undoing_a_clear() {
     let sent = live.prompt_tokens();
     let current = live.context_tokens();
     assert!(current > sent + 200, "{sent} {current}");
-    bed.log().cut("s").unwrap();
+    bed.log().clear("s").unwrap();
     assert_eq!(bed.live(&server, 100_000).await.context_tokens(), 0);
-    bed.log().uncut("s").unwrap();
+    bed.log().undo_clear("s").unwrap();
     assert_eq!(bed.live(&server, 100_000).await.context_tokens(), current);
 }
 

@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 use test_bed::{TestBed, config, events, fair, newest, policy, silent, tokens, user, whole};
 use waterline::message::{Message, Role, ToolCall};
-use waterline_session::memory::DayFiles;
+use waterline_memory::Memory;
 use waterline_session::{Event, SessionConfig};
 use waterline_testkit::scripted::Scripted;
 use waterline_testkit::server::{Received, Reply};
 
 fn day(bed: &TestBed) -> String {
-    let directory = bed.0.path().join("memory");
+    let directory = bed.0.path().join("notes/memory");
     let file = std::fs::read_dir(directory).unwrap().next().unwrap().unwrap().path();
     std::fs::read_to_string(file).unwrap()
 }
@@ -34,7 +34,7 @@ async fn s2_22_to_s2_25_e19_overflow_folds_harder_and_records_each_fold() {
         fair("done", received)
     });
     let bed = TestBed::new();
-    let memory = DayFiles::new(bed.0.path().join("memory"));
+    let memory = Memory::new(bed.0.path().join("notes"));
     let config = SessionConfig {
         memory: Some(Arc::new(memory)),
         ..config(&server, 100_000, policy("auto", &[]))
@@ -108,7 +108,7 @@ async fn silently_truncated_prompt_is_detected_and_folded() {
         .unwrap();
     }
     let retried = seen.iter().any(
-        |event| matches!(event, Event::Again { why, .. } if why.contains("truncated the prompt")),
+        |event| matches!(event, Event::Retry { why, .. } if why.contains("truncated the prompt")),
     );
     assert!(retried, "the truncation was detected");
     assert!(live.window() <= 2_000, "{}", live.window());
@@ -176,12 +176,19 @@ async fn ineffective_folds_get_harder_and_warn_once() {
         Reply::Stream { events, piece: 0 }
     });
     let bed = TestBed::new();
-    let mut live = bed.live(&server, 3_000).await;
+    // Without the stage that truncates such results when they arrive.
+    let policy = policy("auto", &[("fit.over", "100%"), ("fit.to", "100%")]);
+    let mut live = bed.open(config(&server, 3_000, policy)).await;
     let mut notices = 0;
+    let mut retries: Vec<String> = Vec::new();
     let mut next = user("look at everything");
     for step in 0..14 {
         let answer = live
-            .call(next, |event| notices += usize::from(matches!(event, Event::Notice(_))))
+            .call(next, |event| match event {
+                Event::Notice(_) => notices += 1,
+                Event::Retry { why, .. } => retries.push(why),
+                _ => {}
+            })
             .await
             .unwrap();
         let id = answer.messages[0].calls().next().unwrap().id.clone();
@@ -189,7 +196,7 @@ async fn ineffective_folds_get_harder_and_warn_once() {
         next = vec![Message::tool_result(id, words.join(" "))];
     }
     assert_eq!(notices, 1, "one warning");
-    assert_eq!(server.received().len(), 14, "one request per call");
+    assert_eq!(server.received().len(), 14, "one request per call, but: {retries:?}");
     assert!(live.violations().is_empty(), "{:?}", live.violations());
     let reasons: Vec<String> =
         bed.log().generations("s").unwrap().into_iter().map(|fold| fold.fold.reason).collect();
@@ -286,4 +293,43 @@ async fn capped_output_has_an_artifact_with_its_full_text() {
     let body = server.received().pop().unwrap().body;
     assert_eq!(named_artifact(&bed, &body), long.join(" ").as_bytes());
     assert_eq!(bed.log().artifacts("s").unwrap().len(), 1);
+}
+
+/// A server that always reports few prompt tokens must not lead to prompts above the window.
+#[tokio::test]
+async fn low_usage_reports_do_not_widen_the_window() {
+    for honest in [true, false] {
+        let server = Scripted::new(move |received: &Received| {
+            whole(&"an answer ".repeat(20), if honest { tokens(received) } else { 100 })
+        });
+        let bed = TestBed::new();
+        let mut live = bed.live(&server, 6_000).await;
+        for round in 0..60 {
+            live.call(user(format!("step {round}: {}", "and more ".repeat(60))), silent)
+                .await
+                .unwrap();
+        }
+        let largest = server.received().iter().map(tokens).max().unwrap();
+        assert!(largest <= 6_000, "honest: {honest}, largest prompt: {largest}");
+    }
+}
+
+/// An answer that is dropped because the window was full was paid for.
+#[tokio::test]
+async fn the_usage_of_a_dropped_answer_is_recorded() {
+    let calls = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&calls);
+    let server = Scripted::new(move |received: &Received| {
+        let mut events = events("an answer", tokens(received));
+        if count.fetch_add(1, Ordering::SeqCst) == 0 {
+            events[1] = events[1].replace("stop", "model_context_window_exceeded");
+        }
+        Reply::Stream { events, piece: 0 }
+    });
+    let bed = TestBed::new();
+    let mut live = bed.live(&server, 6_000).await;
+    live.call(user("look at it ".repeat(200)), silent).await.unwrap();
+    let usage = bed.log().usage("s").unwrap();
+    assert_eq!((calls.load(Ordering::SeqCst), usage.len()), (2, 2));
+    assert!(usage.iter().all(|call| call.input > 0), "{usage:?}");
 }

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Value, json};
 use test_bed::{TestBed, config, fair, newest, policy, sent, silent, tokens, user, wants_summary};
 use waterline::message::{Message, ToolCall};
-use waterline_session::memory::DayFiles;
+use waterline_memory::Memory;
 use waterline_session::{LiveSession, SessionConfig};
 use waterline_testkit::scripted::Scripted;
 use waterline_testkit::server::{Received, Reply};
@@ -173,9 +173,9 @@ async fn s2_23_overflow_writes_memory_and_keeps_few_turns() {
         false => fair("answered", received),
     });
     let bed = TestBed::new();
-    let memory = bed.0.path().join("memory");
+    let memory = bed.0.path().join("notes");
     let config = SessionConfig {
-        memory: Some(Arc::new(DayFiles::new(&memory))),
+        memory: Some(Arc::new(Memory::new(&memory))),
         ..config(&server, 200_000, policy("chat", &[]))
     };
     let mut live = bed.open(config).await;
@@ -193,7 +193,7 @@ async fn s2_23_overflow_writes_memory_and_keeps_few_turns() {
     let (roles, _) = roles(&last);
     let users = roles.iter().filter(|role| *role == "user").count();
     assert!((2..=5).contains(&users), "{roles:?}");
-    let file = std::fs::read_dir(&memory).unwrap().next().unwrap().unwrap().path();
+    let file = std::fs::read_dir(memory.join("memory")).unwrap().next().unwrap().unwrap().path();
     let day = std::fs::read_to_string(file).unwrap();
     assert!(day.contains("## Context Overflow Recovery (") && day.contains("order 4711"), "{day}");
     assert!(day.contains("the user likes oak"), "{day}");

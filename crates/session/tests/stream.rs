@@ -10,11 +10,14 @@ use futures_util::{StreamExt, stream};
 use test_bed::{TestBed, user};
 use waterline::message::Message;
 use waterline_provider::answer::{Answer, Delta, Stop};
+use waterline_provider::http::{Endpoint, Timeouts};
+use waterline_provider::retry::Retry;
 use waterline_provider::wire::Options;
-use waterline_provider::{Event as ModelEvent, EventStream, Model, RawEvent, Request};
-use waterline_session::{Event, LiveSession, Streamed};
+use waterline_provider::{CallError, Event as ModelEvent, EventStream, Model, RawEvent, Request};
+use waterline_session::{Event, LiveSession, ModelTarget, SessionConfig, Streamed};
 use waterline_testkit::script::says;
 use waterline_testkit::scripted::Scripted;
+use waterline_testkit::server::{Reply, Server};
 
 /// A model that counts how many events of its stream were read.
 struct Counting(Arc<AtomicUsize>);
@@ -39,7 +42,8 @@ async fn nothing_is_read_from_the_model_while_the_caller_does_not_poll() {
     let mut live =
         LiveSession::builder("m", Counting(Arc::clone(&read))).open(bed.log(), "s").await.unwrap();
     let mut events = live.stream(user("begin"));
-    for _ in 0..3 {
+    // The request, the start of the response, and three deltas.
+    for _ in 0..5 {
         events.next().await.unwrap().unwrap();
     }
     assert!(
@@ -79,4 +83,58 @@ async fn stream_ends_with_the_stored_answer() {
         .unwrap();
     assert_eq!(again.ask("and now?").await.unwrap().text(), "done");
     assert_eq!(model.received()[1].body.matches("be brief").count(), 1);
+}
+
+/// A model that fails after half an answer: its stream ends, or it reports an error without the
+/// text so far.
+struct Broken(Arc<AtomicUsize>);
+
+impl Model for Broken {
+    fn call(&self, _: Request<'_>) -> EventStream {
+        let text = |text: &str| Ok(ModelEvent::Delta(Delta::Text(text.to_owned())));
+        let messages = vec![Message::assistant("whole")];
+        let answer = Answer { messages, stop: Stop::End, ..Answer::default() };
+        Box::pin(stream::iter(match self.0.fetch_add(1, Ordering::SeqCst) {
+            0 => vec![text("first "), text("half")],
+            1 => vec![text("second half"), Err(CallError::failed("overloaded"))],
+            _ => vec![text("whole"), Ok(ModelEvent::Answer(answer))],
+        }))
+    }
+}
+
+/// Without delays between attempts.
+fn at_once(model: ModelTarget) -> SessionConfig {
+    let none = vec![std::time::Duration::ZERO; 3];
+    let retry = Retry { rate_limit: none.clone(), transient: none, ..Retry::default() };
+    SessionConfig { retry, ..SessionConfig::new(model, test_bed::policy("auto", &[])) }
+}
+
+#[tokio::test]
+async fn the_text_of_a_broken_answer_is_kept_on_a_side_branch() {
+    let bed = TestBed::new();
+    let model = ModelTarget::new("m", Broken(Arc::default()));
+    let mut live = bed.open(at_once(model)).await;
+    live.call(user("begin"), test_bed::silent).await.unwrap();
+    assert_eq!(bed.texts(), ["begin", "whole"]);
+    let log = bed.log();
+    let found = |text: &str| log.search(text, None, 10).unwrap().len();
+    assert_eq!((found("first"), found("second")), (1, 1));
+}
+
+/// A proxy answers with a page and status 200: the call is retried, and then the next model is
+/// called.
+#[tokio::test]
+async fn a_page_instead_of_an_answer_fails_over() {
+    let bed = TestBed::new();
+    let page = Server::start(|_| Reply::status(200, "<html>Sign in</html>")).await.unwrap();
+    let wire = waterline::message::Wire::OPENAI_CHAT;
+    let endpoint = Endpoint::new(wire, Some(&page.url), None, Timeouts::default()).unwrap();
+    let fallback = Scripted::lines(vec![says("from the second")]);
+    let config = SessionConfig {
+        fallback: vec![ModelTarget::new("n", fallback)],
+        ..at_once(ModelTarget::new("m", endpoint))
+    };
+    let mut live = bed.open(config).await;
+    let answer = live.call(user("begin"), test_bed::silent).await.unwrap();
+    assert_eq!((answer.text().as_str(), page.received().len()), ("from the second", 4));
 }

@@ -12,7 +12,7 @@ use test_bed::{config, newest, policy, silent, whole};
 use waterline::message::{Message, Part, Role};
 use waterline_log::{Incoming, Log, Session, Tip};
 use waterline_provider::wire::parse_stored;
-use waterline_session::{How, SessionConfig, Sessions, Submitted};
+use waterline_session::{SessionConfig, Sessions, SubmitOutcome, Submitted};
 use waterline_testkit::scripted::Scripted;
 use waterline_testkit::server::Received;
 
@@ -64,7 +64,7 @@ async fn call(
     sessions: &Sessions,
     list: Vec<Message>,
     server: &Scripted,
-) -> (String, How, usize, String) {
+) -> (String, SubmitOutcome, usize, String) {
     let Submitted { mut live, new, how, .. } = submit(sessions, "ada", list, server).await;
     let count = new.len();
     let answer = live.call(new, silent).await.unwrap();
@@ -93,7 +93,7 @@ async fn conversation_continues_in_its_session_even_after_a_restart() {
                 call(&sessions, list(Some("be brief"), &texts_so_far), &server).await;
             assert_eq!(
                 how,
-                if round == 0 { How::Created } else { How::Continued },
+                if round == 0 { SubmitOutcome::Created } else { SubmitOutcome::Continued },
                 "round {round}"
             );
             assert_eq!(new, if round == 0 { 2 } else { 1 }, "only new messages are added");
@@ -120,7 +120,7 @@ async fn repeated_list_adds_nothing() {
             let again = submit(&sessions, "ada", list(None, &["one"]), &server).await;
             assert_eq!(
                 (again.live.session().id.as_str(), again.how, again.new.len()),
-                (id.as_str(), How::Continued, 0)
+                (id.as_str(), SubmitOutcome::Continued, 0)
             );
         }
         assert_eq!(texts(&sessions, &id).await, ["one"]);
@@ -128,7 +128,7 @@ async fn repeated_list_adds_nothing() {
         // session.
         let (_, _, _, answer) = call(&sessions, list(None, &["one"]), &server).await;
         let (other, how, new, _) = call(&sessions, list(None, &["one"]), &server).await;
-        assert_eq!((how, new), (How::Forked, 0));
+        assert_eq!((how, new), (SubmitOutcome::Forked, 0));
         assert_ne!(other, id);
         assert_eq!(texts(&sessions, &id).await, ["one", answer.as_str()]);
     }
@@ -144,11 +144,11 @@ async fn edited_or_truncated_history_becomes_a_fork() {
         call(&sessions, list(Some("s"), &["one", "re: one", "two"]), &server).await;
         let edited = list(Some("s"), &["one", "re: one", "other"]);
         let (fork, how, new, _) = call(&sessions, edited, &server).await;
-        assert_eq!((how, new), (How::Forked, 1));
+        assert_eq!((how, new), (SubmitOutcome::Forked, 1));
         assert_eq!(texts(&sessions, &fork).await, ["s", "one", "re: one", "other", "re: other"]);
         assert_eq!(texts(&sessions, &id).await, ["s", "one", "re: one", "two", "re: two"]);
         let truncated = list(Some("s"), &["one", "re: one"]);
-        assert_eq!(submit(&sessions, "ada", truncated, &server).await.how, How::Forked);
+        assert_eq!(submit(&sessions, "ada", truncated, &server).await.how, SubmitOutcome::Forked);
         // The fork continues as a separate session.
         let (same, how, ..) = call(
             &sessions,
@@ -156,7 +156,7 @@ async fn edited_or_truncated_history_becomes_a_fork() {
             &server,
         )
         .await;
-        assert_eq!((same, how), (fork, How::Continued));
+        assert_eq!((same, how), (fork, SubmitOutcome::Continued));
     }
 }
 
@@ -169,12 +169,12 @@ async fn other_users_and_other_first_messages_get_new_sessions() {
         let (id, ..) = call(&sessions, list(Some("s"), &["one"]), &server).await;
         let other =
             submit(&sessions, "bob", list(Some("s"), &["one", "re: one", "two"]), &server).await;
-        assert_eq!((other.how, other.new.len()), (How::Created, 4));
+        assert_eq!((other.how, other.new.len()), (SubmitOutcome::Created, 4));
         assert_ne!(other.live.session().id, id);
         // Many conversations start with the same system prompt.
         let (another, how, ..) =
             call(&sessions, list(Some("s"), &["something else"]), &server).await;
-        assert_eq!(how, How::Created);
+        assert_eq!(how, SubmitOutcome::Created);
         assert_ne!(another, id);
     }
 }
@@ -188,7 +188,7 @@ async fn changed_system_prompt_moves_the_session() {
         let (id, ..) = call(&sessions, list(Some("it is ten"), &["one"]), &server).await;
         let next = list(Some("it is eleven"), &["one", "re: one", "two"]);
         let (same, how, _, _) = call(&sessions, next, &server).await;
-        assert_eq!((same, how), (id.clone(), How::Moved));
+        assert_eq!((same, how), (id.clone(), SubmitOutcome::Moved));
         assert_eq!(
             texts(&sessions, &id).await,
             ["it is eleven", "one", "re: one", "two", "re: two"]
@@ -217,7 +217,7 @@ async fn imported_session_is_found_by_its_message_ids() {
         created.await.unwrap();
         let (id, how, new, _) =
             call(&sessions, list(Some("s"), &["one", "two", "three"]), &server).await;
-        assert_eq!((id.as_str(), how, new), ("imported", How::Continued, 1));
+        assert_eq!((id.as_str(), how, new), ("imported", SubmitOutcome::Continued, 1));
     }
 }
 
@@ -253,9 +253,9 @@ async fn concurrent_clients_lose_nothing() {
         let mut continued = 0;
         for client in clients {
             let (n, session, how) = client.await.unwrap();
-            continued += usize::from(how == How::Continued);
-            assert_eq!(how == How::Created, n % 3 != 0, "client {n}");
-            assert_eq!(how == How::Continued, session == id, "client {n}");
+            continued += usize::from(how == SubmitOutcome::Continued);
+            assert_eq!(how == SubmitOutcome::Created, n % 3 != 0, "client {n}");
+            assert_eq!(how == SubmitOutcome::Continued, session == id, "client {n}");
         }
         assert_eq!(continued, 1, "one client continues the session, the others fork it");
         sessions.sweep();
@@ -278,7 +278,7 @@ async fn long_conversation_is_found() {
         drop(first);
         turns.extend(["answer", "and now?"]);
         let next = submit(&sessions, "ada", list(None, &turns), &server).await;
-        assert_eq!((next.how, next.new.len()), (How::Continued, 2));
+        assert_eq!((next.how, next.new.len()), (SubmitOutcome::Continued, 2));
     }
 }
 
@@ -322,4 +322,36 @@ async fn idle_sessions_are_dropped_and_resumed() {
     drop(brief.enter("a", test_config(&server)).await.unwrap());
     brief.sweep();
     assert!(brief.is_empty());
+}
+
+/// Two servers on one log: the second waits until the first has left the session, and then
+/// continues from what it stored.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_is_used_by_one_server_at_a_time() {
+    let directory = tempfile::tempdir().unwrap();
+    for url in logs(&directory) {
+        let server = server();
+        let (first, second) = (sessions(&url, 4), sessions(&url, 4));
+        first.log().run(|log| log.create(Session::new("shared"))).await.unwrap();
+        let mut held = first.enter("shared", test_config(&server)).await.unwrap();
+        assert!(second.try_enter("shared", test_config(&server)).await.unwrap().is_none());
+        let fork = second.enter_or_fork("shared", test_config(&server)).await.unwrap();
+        assert_ne!(fork.session().id, "shared");
+        let waiting = {
+            let (second, config) = (second.clone(), test_config(&server));
+            tokio::spawn(async move { second.enter("shared", config).await })
+        };
+        held.call(test_bed::user("one"), silent).await.unwrap();
+        assert!(!waiting.is_finished());
+        drop(held);
+        let mut next = waiting.await.unwrap().unwrap();
+        assert_eq!(next.session().tip.position(), 2);
+        next.call(test_bed::user("two"), silent).await.unwrap();
+        drop(next);
+        // The lease of this server is free again at once, even if it was not released yet.
+        let again = second.enter("shared", test_config(&server)).await.unwrap();
+        assert_eq!(again.session().tip.position(), 4);
+        drop(again);
+        assert_eq!(texts(&first, "shared").await, ["one", "re: one", "two", "re: two"]);
+    }
 }

@@ -11,7 +11,7 @@ use serde_json::Value;
 use test_bed::{TestBed, config, events, fair, policy, sent, silent, target, user, wants_summary};
 use waterline::message::{Message, ToolCall};
 use waterline::policy::Policy;
-use waterline_session::memory::DayFiles;
+use waterline_memory::Memory;
 use waterline_session::{Event, LiveSession, ModelTarget, SessionConfig};
 use waterline_testkit::scripted::Scripted;
 use waterline_testkit::server::{Received, Reply};
@@ -193,10 +193,10 @@ async fn s2_13_to_s2_18_background_summary_serves_memory_and_context() {
         )
     });
     let bed = TestBed::new();
-    let memory = bed.0.path().join("memory");
+    let memory = bed.0.path().join("notes");
     let chat = policy("chat", &[("halve.turns", "6"), ("summarise.max", "300")]);
     let config = SessionConfig {
-        memory: Some(Arc::new(DayFiles::new(&memory))),
+        memory: Some(Arc::new(Memory::new(&memory))),
         ..config(&server, 50_000, chat)
     };
     let mut live = bed.open(config).await;
@@ -206,7 +206,7 @@ async fn s2_13_to_s2_18_background_summary_serves_memory_and_context() {
     open.store(true, Ordering::SeqCst);
     live.finish().await;
     assert!(bed.log().summary("s").unwrap().unwrap().text.contains("order 4711"));
-    let file = std::fs::read_dir(&memory).unwrap().next().unwrap().unwrap().path();
+    let file = std::fs::read_dir(memory.join("memory")).unwrap().next().unwrap().unwrap().path();
     let day = std::fs::read_to_string(file).unwrap();
     assert!(
         day.contains("## Trimmed Context (")
@@ -235,13 +235,13 @@ async fn s2_13_to_s2_18_background_summary_serves_memory_and_context() {
 async fn c2_7_steps_stripped_from_few_turns_go_to_the_memory() {
     let server = server(|_, received| fair("[DAILY]\n- order 4711\n[MEMORY]\nnone", received));
     let bed = TestBed::new();
-    let memory = bed.0.path().join("memory");
+    let memory = bed.0.path().join("notes");
     let chat = policy(
         "chat",
         &[("fold.high", "4000"), ("halve.tokens", "4000"), ("summarise.max", "300")],
     );
     let config = SessionConfig {
-        memory: Some(Arc::new(DayFiles::new(&memory))),
+        memory: Some(Arc::new(Memory::new(&memory))),
         ..config(&server, 50_000, chat)
     };
     let mut live = bed.open(config).await;
@@ -257,7 +257,7 @@ async fn c2_7_steps_stripped_from_few_turns_go_to_the_memory() {
     live.call(user("and now?"), silent).await.unwrap();
     live.finish().await;
     assert!(live.generation().number > 0);
-    let file = std::fs::read_dir(&memory).unwrap().next().unwrap().unwrap().path();
+    let file = std::fs::read_dir(memory.join("memory")).unwrap().next().unwrap().unwrap().path();
     assert!(std::fs::read_to_string(file).unwrap().contains("## Trimmed Context ("));
 }
 
@@ -369,10 +369,10 @@ async fn s3_11_summary_that_a_process_did_not_finish_is_made_by_the_next_one() {
         fair("[DAILY]\n- planned, order 4711\n[MEMORY]\nnone", received)
     });
     let bed = TestBed::new();
-    let memory = bed.0.path().join("memory");
+    let memory = bed.0.path().join("notes");
     let chat = policy("chat", &[("halve.turns", "6"), ("summarise.max", "300")]);
     let config = || SessionConfig {
-        memory: Some(Arc::new(DayFiles::new(&memory))),
+        memory: Some(Arc::new(Memory::new(&memory))),
         ..config(&server, 50_000, chat.clone())
     };
     let is_summarizing = || {
@@ -393,7 +393,7 @@ async fn s3_11_summary_that_a_process_did_not_finish_is_made_by_the_next_one() {
     live.finish().await;
     assert!(bed.log().summary("s").unwrap().unwrap().text.contains("order 4711"));
     assert!(!is_summarizing());
-    let file = std::fs::read_dir(&memory).unwrap().next().unwrap().unwrap().path();
+    let file = std::fs::read_dir(memory.join("memory")).unwrap().next().unwrap().unwrap().path();
     let day = std::fs::read_to_string(file).unwrap();
     assert_eq!(day.matches("order 4711").count(), 1, "{day}");
     talk(&mut live, 8..9).await;

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use serde_json::Value;
 use waterline::message::Wire;
 
-use crate::server::{Received, Reply, Server};
+use crate::server::{Received, Reply, Server, is_question};
 use crate::spoken::Spoken;
 
 /// One reply of the model.
@@ -46,6 +46,7 @@ pub async fn model(lines: Vec<Line>) -> io::Result<Server> {
     let script = player(lines);
     Server::start(move |received| match received.path.as_str() {
         "/v1/models" => Reply::status(200, MODELS),
+        path if is_question(path) => Reply::status(404, "not found"),
         _ => script(received),
     })
     .await

@@ -136,11 +136,17 @@ impl Server {
         Ok(server)
     }
 
-    /// Returns the requests received so far.
+    /// Returns the requests received so far, without those that ask about the server itself.
     #[must_use]
     pub fn received(&self) -> Vec<Received> {
-        self.received.lock().map(|received| received.clone()).unwrap_or_default()
+        let received = self.received.lock().map(|received| received.clone()).unwrap_or_default();
+        received.into_iter().filter(|received| !is_question(&received.path)).collect()
     }
+}
+
+/// Whether a request asks about the server: which models it has, and their windows.
+pub(crate) fn is_question(path: &str) -> bool {
+    ["/v1/models", "/props", "/api/v0/models", "/api/ps", "/api/show"].contains(&path)
 }
 
 async fn serve(

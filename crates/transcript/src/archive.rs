@@ -11,13 +11,13 @@ use waterline_log::{
 };
 use waterline_provider::wire::parse_stored;
 
-use crate::transcript::{Compaction, Entry as Recorded, Standing, Transcript, Usage as Reported};
+use crate::title::title_of;
+use crate::transcript::{
+    Compaction, Entry as Recorded, Transcript, TranscriptKind, Usage as Reported,
+};
 
 /// The key in the session's state that holds the transcript's wire format.
 const WIRE: &str = "wire";
-
-/// Maximum number of characters in a title.
-const MAX_TITLE_CHARS: usize = 80;
 
 /// The result of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -54,7 +54,9 @@ pub fn import(log: &Log, transcript: &Transcript, user: Option<&str>) -> Result<
 
     let mut session = describe(transcript, &recorded);
     session.user = user.map(str::to_owned);
+    let last_time = incoming.iter().filter_map(|message| message.time).max();
     let is_new = find_or_create(log, &mut session, root)?;
+    let active_before = if is_new { 0 } else { log.session(&session.id)?.active };
     let mut imported = Imported { is_new, ..Imported::default() };
     let (mut offered, appended) = log.offer(&session.id, incoming.clone())?;
     imported.messages = appended.new;
@@ -72,6 +74,11 @@ pub fn import(log: &Log, transcript: &Transcript, user: Option<&str>) -> Result<
     }
     note_usage(log, &session.id, transcript, &recorded)?;
     note_folds(log, &session.id, transcript, &counter)?;
+    if let Some(time) = last_time.filter(|_| imported.is_new || imported.continued) {
+        // The session was used when its last message was written, not now.
+        let before = if imported.is_new { 0 } else { active_before };
+        log.set_active(&session.id, time.max(before).min(log.now()))?;
+    }
     Ok(imported)
 }
 
@@ -109,10 +116,12 @@ fn resolve_divergence(
 fn update_session(log: &Log, newer: &Session) -> Result<()> {
     let mut known = log.session(&newer.id)?;
     let first = log.entries_in(known.tip, 0..known.tip.position().min(20))?;
+    let messages: Vec<Message> = first.iter().map(|entry| entry.message(parse_stored)).collect();
     let is_generated = |title: &str| {
         title.is_empty()
-            || title.starts_with(['<', '/'])
-            || first.iter().any(|entry| entry.message(parse_stored).text().starts_with(title))
+            || title.starts_with(['<', '/', '#'])
+            || messages.iter().any(|message| message.text().starts_with(title))
+            || *title == title_of(messages.iter())
     };
     let title = if is_generated(&known.title) { newer.title.clone() } else { known.title.clone() };
     let is_longer = newer.imported > known.imported;
@@ -166,7 +175,7 @@ fn times(recorded: &[&Recorded]) -> Vec<Option<i64>> {
 
 fn describe(transcript: &Transcript, recorded: &[&Recorded]) -> Session {
     let mut session = Session::new(&transcript.id);
-    session.title = title(recorded.iter().map(|entry| &entry.message));
+    session.title = title_of(recorded.iter().map(|entry| &entry.message));
     session.created =
         recorded.iter().find_map(|entry| entry.time).map_or(0, |seconds| seconds * 1_000);
     session.model.clone_from(&transcript.model);
@@ -174,9 +183,9 @@ fn describe(transcript: &Transcript, recorded: &[&Recorded]) -> Session {
     session.state.insert(WIRE.to_owned(), Value::from(transcript.wire.name()));
     session.imported = recorded.len() as u64;
     session.relation = match transcript.role {
-        Standing::Main => Relation::Main,
-        Standing::Branch => Relation::Fork,
-        Standing::SubAgent => Relation::SubAgent,
+        TranscriptKind::Main => Relation::Main,
+        TranscriptKind::Branch => Relation::Fork,
+        TranscriptKind::SubAgent => Relation::SubAgent,
     };
     if session.relation == Relation::SubAgent {
         // A hash, so that every import gives the same id.
@@ -185,24 +194,6 @@ fn describe(transcript: &Transcript, recorded: &[&Recorded]) -> Session {
         session.parent_context = Some("main".to_owned());
     }
     session
-}
-
-/// Returns the first line of the user's first message. Text that a program wrote in the user's name
-/// (`<…>`, `/command`) is skipped unless there is no other.
-fn title<'a>(messages: impl Iterator<Item = &'a Message>) -> String {
-    let texts: Vec<String> = messages
-        .filter(|message| message.role == Role::User && message.has_text())
-        .take(20)
-        .map(Message::text)
-        .collect();
-    let lines =
-        || texts.iter().flat_map(|text| text.lines().map(str::trim).find(|line| !line.is_empty()));
-    let line = lines()
-        .find(|line| !line.starts_with(['<', '/']))
-        .or_else(|| lines().next())
-        .unwrap_or_default();
-    let truncated: String = line.chars().take(MAX_TITLE_CHARS).collect();
-    if truncated.len() < line.len() { truncated + "…" } else { truncated }
 }
 
 /// The error for tool definitions that are not the expected JSON.
@@ -276,7 +267,7 @@ fn note_folds(log: &Log, session: &str, transcript: &Transcript, counter: &Count
                 original_tokens: original,
                 time: time.unwrap_or_default(),
             };
-            log.summarise(session, summary)?;
+            log.add_summary(session, summary)?;
         }
     }
     Ok(())
@@ -297,9 +288,9 @@ pub fn export(log: &Log, session: &Session) -> Result<Transcript> {
     let mut found = Transcript::new(session.id.clone(), wire);
     found.parent.clone_from(&session.parent);
     found.role = match session.relation {
-        Relation::Main => Standing::Main,
-        Relation::Fork => Standing::Branch,
-        Relation::SubAgent => Standing::SubAgent,
+        Relation::Main => TranscriptKind::Main,
+        Relation::Fork => TranscriptKind::Branch,
+        Relation::SubAgent => TranscriptKind::SubAgent,
     };
     found.model.clone_from(&session.model);
     if let Some(hash) = &session.tools {

@@ -15,10 +15,11 @@ mod error;
 mod format;
 mod notice;
 mod read;
+mod title;
 mod transcript;
 pub mod write;
 
 pub use error::TranscriptError;
 pub use notice::Notice;
 pub use read::{MESSAGES, Report, Source, format_of, read};
-pub use transcript::{Compaction, Entry, Standing, Transcript, Usage};
+pub use transcript::{Compaction, Entry, Transcript, TranscriptKind, Usage};

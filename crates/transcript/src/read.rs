@@ -2,10 +2,12 @@
 //! so a file may be larger than memory.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Seek};
+use std::io::{BufRead, BufReader, Seek};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+
+use waterline_log::{MAX_INPUT_BYTES, read_all, read_line};
 
 use crate::error::TranscriptError;
 use crate::format::{self, Lines};
@@ -172,7 +174,7 @@ impl Reading<'_> {
         let mut reader = self.open()?;
         for number in 1.. {
             let mut line = Vec::new();
-            if reader.read_until(b'\n', &mut line).map_err(self.failed())? == 0 {
+            if read_line(&mut *reader, &mut line).map_err(self.failed())? == 0 {
                 break;
             }
             let length = line.trim_ascii_end().len();
@@ -185,8 +187,7 @@ impl Reading<'_> {
     }
 
     fn document_text(&self) -> Result<Arc<String>, TranscriptError> {
-        let mut bytes = Vec::new();
-        self.open()?.read_to_end(&mut bytes).map_err(self.failed())?;
+        let bytes = read_all(&mut *self.open()?, MAX_INPUT_BYTES).map_err(self.failed())?;
         let text = String::from_utf8(bytes).map_err(|_| self.no_conversation("not valid UTF-8"))?;
         let parsed = serde_json::from_str::<serde::de::IgnoredAny>(&text);
         parsed.map_err(|error| self.no_conversation(format!("invalid JSON: {error}")))?;

@@ -12,7 +12,7 @@ pub struct Transcript {
     /// started it.
     pub parent: Option<String>,
     /// Its relation to the parent.
-    pub role: Standing,
+    pub role: TranscriptKind,
     /// The model; the first one if there were several.
     pub model: Option<String>,
     /// The wire format of the messages.
@@ -27,7 +27,7 @@ pub struct Transcript {
 
 /// The relation of a transcript to the session it came from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Standing {
+pub enum TranscriptKind {
     /// The session itself.
     #[default]
     Main,
@@ -37,7 +37,7 @@ pub enum Standing {
     SubAgent,
 }
 
-impl Standing {
+impl TranscriptKind {
     /// Returns its name in written files.
     #[must_use]
     pub const fn name(self) -> &'static str {
@@ -106,7 +106,7 @@ impl Transcript {
         Self {
             id,
             parent: None,
-            role: Standing::Main,
+            role: TranscriptKind::Main,
             model: None,
             wire,
             tools: Vec::new(),

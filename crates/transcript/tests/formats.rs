@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 use waterline::message::{Body, Role};
 use waterline_testkit::show;
 use waterline_transcript::write::{self, Format};
-use waterline_transcript::{Report, Source, Standing, Transcript, TranscriptError, read};
+use waterline_transcript::{Report, Source, Transcript, TranscriptError, TranscriptKind, read};
 
 fn try_read(text: &str) -> Result<(Vec<Transcript>, Report), TranscriptError> {
     let mut found = Vec::new();
@@ -98,7 +98,7 @@ fn claude_code_follows_parents_not_lines() {
     let texts = |at: usize| found[at].messages().map(|message| message.text()).collect::<Vec<_>>();
     assert_eq!(texts(0), ["first", "answer", "the right turn", "right"]);
     assert_eq!(texts(1), ["first", "answer", "a wrong turn", "wrong"]);
-    assert_eq!((found[1].role, found[1].parent.as_deref()), (Standing::Branch, Some("s1")));
+    assert_eq!((found[1].role, found[1].parent.as_deref()), (TranscriptKind::Branch, Some("s1")));
 }
 
 /// A compaction starts a new root; the messages before it still belong to the conversation.
@@ -136,7 +136,7 @@ fn claude_code_sub_agents_are_separate_conversations() {
     ];
     let (found, _) = all(&lines.join("\n"));
     assert_eq!(found.iter().map(story).collect::<Vec<_>>(), ["H A", "H A"]);
-    assert_eq!((found[1].role, found[1].id.as_str()), (Standing::SubAgent, "s1/agent-a7"));
+    assert_eq!((found[1].role, found[1].id.as_str()), (TranscriptKind::SubAgent, "s1/agent-a7"));
 }
 
 /// An invalid line is reported with its number, and the rest is read.
@@ -260,7 +260,7 @@ fn pi_lists_and_trees() {
     let (found, _) = all(&tree.join("\n"));
     assert_eq!(found.iter().map(story).collect::<Vec<_>>(), ["H H H H", "H A[t1]"]);
     assert_eq!((found[0].compactions[0].at, found[0].compactions[0].before), (2, Some(9_000)));
-    assert_eq!(found[1].role, Standing::Branch);
+    assert_eq!(found[1].role, TranscriptKind::Branch);
 }
 
 /// Results are logged as tools finish; the model gets them in the order of its calls, with the text
@@ -308,6 +308,31 @@ fn gemini_cli_documents() {
         found.entries[1].message.parts.iter().filter(|part| matches!(part.body, Body::Thinking(_)));
     assert_eq!(thoughts.count(), 1, "a thought from after its message was copied there by mistake");
     assert_eq!(found.entries[1].usage.unwrap().output, 204);
+}
+
+/// The text of an error is kept, wherever it is.
+#[test]
+fn gemini_cli_errors() {
+    let failed = |status: &str, rest: &str| {
+        let calls =
+            format!(r#"[{{"id":"g1","name":"run","args":{{}},"status":"{status}",{rest}}}]"#);
+        let user = r#"{"id":"1","type":"user","content":"run it"}"#;
+        let text = format!(
+            r#"{{"sessionId":"g","projectHash":"h","messages":[{user},{{"id":"2","type":"gemini","content":"","toolCalls":{calls}}}]}}"#
+        );
+        let found = one(&text);
+        let result = found.entries[2].message.results().next().unwrap().clone();
+        (result.text(), result.is_error)
+    };
+    let response = |response: &str| {
+        format!(r#""result":[{{"functionResponse":{{"id":"g1","response":{response}}}}}]"#)
+    };
+    let expected = ("no such file".to_owned(), true);
+    let with_output = response(r#"{"error":"no such file","output":""}"#);
+    assert_eq!(failed("error", &with_output), expected);
+    assert_eq!(failed("success", &response(r#"{"error":"no such file"}"#)), expected);
+    assert_eq!(failed("error", r#""resultDisplay":"no such file""#), expected);
+    assert_eq!(failed("success", &response(r#"{"output":""}"#)), (String::new(), false));
 }
 
 /// Lines repeat a message when it changes; a rewind drops messages; a rewritten list adds only new

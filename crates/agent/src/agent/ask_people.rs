@@ -1,5 +1,6 @@
 //! The points of a turn where a person decides: approvals of calls, and questions of the model.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use waterline::message::Part;
@@ -9,10 +10,15 @@ use super::turn_state::{Next, TurnState};
 use super::{Agent, HookData};
 use crate::approval::{self, Approval, CallRequest, Decision};
 use crate::approver::ApprovalReply;
+use crate::describe::CallInfo;
 use crate::error::AgentError;
 use crate::middleware::{Hook, SyntheticResult, To, Verdict};
 use crate::outcome::Ending;
 use crate::state::{ApprovalRequest, Local, Question, State, Waiting};
+use crate::tool::Capability;
+
+/// The start of the reason for a call that no one approved before the timeout.
+const NOT_IN_TIME: &str = "no approval within";
 
 impl Agent {
     /// Runs one hook of every middleware, and returns the step they force, or `None` if the turn
@@ -95,38 +101,121 @@ impl Agent {
                 arguments: &call.arguments,
                 identity: identity.as_deref(),
             };
-            match self.config.approval.decide(call_request, &self.local()?) {
+            let mut directories = Vec::new();
+            let mut decision = self.config.approval.decide(call_request, &self.local()?);
+            if decision == Decision::Run {
+                directories = self.unapproved_directories(&info)?;
+                decision = self.config.approval.decide_change(call_request, &directories);
+            }
+            match decision {
                 Decision::Run => {}
                 Decision::Refuse(why) => {
                     let refusal = SyntheticResult::refusal(format!("Not run: {why}."));
                     data.synthetic.insert(call.id.clone(), refusal);
                 }
-                Decision::Ask { reason, may_always } => {
+                Decision::Ask { reason, may_always, in_advance } => {
+                    let diff = self.preview(&call).await;
                     let request = ApprovalRequest {
                         call_id: call.id.clone(),
                         tool: call.name.clone(),
                         arguments: call.arguments.clone(),
                         reason,
                         may_always,
+                        in_advance,
                         context_id: None,
-                        info: Box::new(info.clone()),
+                        directories,
+                        info: Box::new(CallInfo { diff, ..info.clone() }),
                     };
-                    let reply = match turn.replies.get(&call.id) {
-                        Some(reply) => reply.clone(),
-                        None => self.approve(&request).await?,
-                    };
-                    if let Some(next) = Self::apply_reply(&request, &reply, data) {
+                    let grant = Approval::grant(call_request);
+                    if let Some(next) = self.ask_about(request, grant, data, turn).await? {
                         return Ok(Some(next));
-                    }
-                    turn.replies.insert(call.id.clone(), reply.clone());
-                    if reply == ApprovalReply::AllowAlways {
-                        let grant = Approval::grant(call_request);
-                        self.stage(move |_, local| local.approvals.push(grant.clone())).await?;
                     }
                 }
             }
         }
         Ok(None)
+    }
+
+    /// Asks about one call and applies the reply. `grant` is what "always" applies to.
+    async fn ask_about(
+        &mut self,
+        request: ApprovalRequest,
+        grant: String,
+        data: &mut HookData<'_>,
+        turn: &mut TurnState,
+    ) -> Result<Option<Next>, AgentError> {
+        let reply = match turn.replies.get(&request.call_id) {
+            Some(reply) => reply.clone(),
+            None => self.approve(&request).await?,
+        };
+        if Self::runs_read_only(&request, &reply) {
+            self.read_only.insert(request.call_id, request.directories);
+            return Ok(None);
+        }
+        if let Some(next) = Self::apply_reply(&request, &reply, data) {
+            return Ok(Some(next));
+        }
+        turn.replies.insert(request.call_id, reply.clone());
+        if !request.directories.is_empty() {
+            self.approve_directories(request.directories, &reply).await?;
+        } else if reply == ApprovalReply::AllowAlways {
+            self.stage(move |_, local| local.approvals.push(grant.clone())).await?;
+        }
+        Ok(None)
+    }
+
+    /// Returns the granted directories that a call may change and in which the user has not
+    /// approved changes yet.
+    fn unapproved_directories(&self, info: &CallInfo) -> Result<Vec<PathBuf>, AgentError> {
+        let granted = self.workspace.grants().filter(|grant| grant.writable);
+        let changed: Vec<PathBuf> = match info.capability {
+            Capability::Execute => granted.map(|grant| grant.path).collect(),
+            Capability::Write => {
+                let location = info.subject.path().map(|path| self.workspace.location(path));
+                let Some(Ok(location)) = location else { return Ok(Vec::new()) };
+                let is_own = location.whole.starts_with(self.workspace.path());
+                let inside = granted.filter(|grant| location.whole.starts_with(&grant.path));
+                inside.filter(|_| !is_own).map(|grant| grant.path).collect()
+            }
+            _ => Vec::new(),
+        };
+        let local = self.local()?;
+        let is_approved = |path: &PathBuf| {
+            let grant = Approval::change_grant(path);
+            local.approvals.contains(&grant)
+                || self.shared.has_approved(&grant)
+                || self.config.approval.directories.iter().any(|known| known == path)
+        };
+        Ok(changed.into_iter().filter(|path| !is_approved(path)).collect())
+    }
+
+    /// Returns whether a command runs although no one could be asked about changes: the kernel
+    /// keeps it from writing to the directories.
+    fn runs_read_only(request: &ApprovalRequest, reply: &ApprovalReply) -> bool {
+        !request.directories.is_empty()
+            && request.info.capability == Capability::Execute
+            && matches!(reply, ApprovalReply::NoReply(why) if !why.starts_with(NOT_IN_TIME))
+    }
+
+    /// Stores that the user approved changes in directories: for this session, and with "always"
+    /// for later ones.
+    async fn approve_directories(
+        &mut self,
+        directories: Vec<PathBuf>,
+        reply: &ApprovalReply,
+    ) -> Result<(), AgentError> {
+        if !matches!(reply, ApprovalReply::Allow | ApprovalReply::AllowAlways) {
+            return Ok(());
+        }
+        if let Some(remember) = &self.config.approval.remember
+            && *reply == ApprovalReply::AllowAlways
+        {
+            directories.iter().for_each(|path| remember(path));
+        }
+        let grants: Vec<String> =
+            directories.iter().map(|path| Approval::change_grant(path)).collect();
+        self.shared.approve_directories(grants.clone());
+        self.stage(move |_, local| local.approvals.extend(grants.clone())).await
     }
 
     /// Applies a reply: a denied call gets a synthetic result, and a deferred one ends the turn.
@@ -148,9 +237,9 @@ impl Agent {
         None
     }
 
-    /// Asks the approver about a call. The request is stored before anyone is asked, and a call
-    /// without a reply in time is not run. Requests are shown one at a time; the timeout starts
-    /// when the request is shown.
+    /// Asks the approver about a call. The request is stored before anyone is asked. It waits as
+    /// long as it takes, unless a timeout is set: then a call without a reply in time is not run.
+    /// Requests are shown one at a time; the timeout starts when the request is shown.
     pub(super) async fn approve(
         &mut self,
         request: &ApprovalRequest,
@@ -161,15 +250,20 @@ impl Agent {
         let shared = Arc::clone(&self.shared);
         let reply = {
             let _one_at_a_time = shared.asking.lock().await;
-            tokio::time::timeout(timeout, approver.approve(request)).await
+            let asked = approver.approve(request);
+            match timeout {
+                Some(timeout) => tokio::time::timeout(timeout, asked).await.unwrap_or_else(|_| {
+                    ApprovalReply::NoReply(format!("{NOT_IN_TIME} {} s", timeout.as_secs()))
+                }),
+                None => asked.await,
+            }
         };
         let reply = match reply {
             // "Always" is not available for this call, so the reply is not an approval.
-            Ok(ApprovalReply::AllowAlways) if !request.may_always => {
+            ApprovalReply::AllowAlways if !request.may_always => {
                 ApprovalReply::Deny(Some("this call must be approved each time".to_owned()))
             }
-            Ok(reply) => reply,
-            Err(_) => ApprovalReply::NoReply(format!("no approval within {} s", timeout.as_secs())),
+            reply => reply,
         };
         if reply != ApprovalReply::Deferred {
             // Stored together with the result: after a crash before that, the user is asked again.

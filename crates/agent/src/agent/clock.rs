@@ -1,5 +1,5 @@
-//! Tells the model the time without changing what was sent before: the system prompt names the time
-//! at which the session started, and a message that follows a pause names its own.
+//! Tells the model the time without changing what was sent before: the first message and every
+//! message that follows a pause name theirs.
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};

@@ -5,21 +5,29 @@
 
 use std::fs::{File, TryLockError};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use waterline_log::{AsyncLog, LogError};
-use waterline_session::{Held, SessionError};
+use waterline_session::{HeldLease, SessionError};
 
 use crate::error::AgentError;
 
 /// The exclusive right to work in a session, released on drop.
 #[derive(Debug)]
 pub(super) struct Lease {
-    pub(super) held: Held,
+    pub(super) held: HeldLease,
     /// The locked workspace directory. A lock file next to it could be left over, and one inside it
     /// could be removed by a command. It is dropped last, so that the next process on this machine
     /// finds the lease released or its holder gone.
     _locked: Option<File>,
 }
+
+/// How often a locked directory is tried again. A command that another thread of this process is
+/// starting has a copy of every file until it executes, also of a lock that was just released.
+const LOCK_TRIES: usize = 10;
+
+/// The pause before each further try.
+const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 impl Lease {
     /// Locks the workspace and acquires the lease.
@@ -29,22 +37,30 @@ impl Lease {
         session: &str,
     ) -> Result<Self, AgentError> {
         let in_use = || AgentError::InUse { session: session.to_owned() };
-        // On a file system without locks, only the lease in the log protects the session.
-        let locked = match File::open(workspace).map(|directory| (directory.try_lock(), directory))
-        {
-            Ok((Err(TryLockError::WouldBlock), _)) => return Err(in_use()),
-            Ok((Ok(()), directory)) => Some(directory),
-            Ok((Err(TryLockError::Error(_)), _)) | Err(_) => None,
-        };
+        let locked = lock(workspace).await.ok_or_else(in_use)?;
         let own = Holder::new(workspace, locked.as_ref());
         let gone =
             |holder: &str| Holder::parse(holder).and_then(|holder| holder.proof_of_end(&own));
-        match Held::take(log, session, &own.to_string(), gone).await {
+        match HeldLease::take(log, session, &own.to_string(), gone).await {
             Ok(held) => Ok(Self { held, _locked: locked }),
             Err(SessionError::Log(LogError::Leased { .. })) => Err(in_use()),
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Locks a directory. Returns `None` if another process has locked it, and no file if the file
+/// system has no locks: then only the lease in the log protects the session.
+async fn lock(directory: &Path) -> Option<Option<File>> {
+    let Ok(file) = File::open(directory) else { return Some(None) };
+    for _ in 0..LOCK_TRIES {
+        match file.try_lock() {
+            Ok(()) => return Some(Some(file)),
+            Err(TryLockError::Error(_)) => return Some(None),
+            Err(TryLockError::WouldBlock) => tokio::time::sleep(LOCK_PAUSE).await,
+        }
+    }
+    None
 }
 
 /// Describes the holder of a lease by the lock it holds, so that other processes on the same

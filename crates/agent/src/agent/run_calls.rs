@@ -15,7 +15,7 @@ use super::turn_state::{MustEnd, Next, TurnState};
 use super::{Agent, HookData};
 use crate::config::AgentConfig;
 use crate::error::AgentError;
-use crate::event::Event;
+use crate::event::{Event, WholeOutput};
 use crate::loop_guard::{self, Halt};
 use crate::middleware::{Finished, Hook, SyntheticResult};
 use crate::outcome::Ending;
@@ -214,6 +214,9 @@ impl Agent {
         // Stored before they start, so that no call runs twice.
         if !group.iter().all(|call| synthetic.contains_key(&call.id)) {
             self.record_started(group).await?;
+            if self.depth == 0 {
+                self.shared.recorder.set_message(self.live.session().tip);
+            }
         }
         // They keep running while a result is stored, and are aborted with the turn.
         let mut running = JoinSet::new();
@@ -286,7 +289,7 @@ impl Agent {
         let FinishedCall { call, was_run, output, took } = finished;
         let (output, failed) = match output {
             Ok(output) => (output, false),
-            Err(failure) => (Output::text(failure.text), true),
+            Err(Failure { text, refused, .. }) => (Output { refused, ..Output::text(text) }, true),
         };
         let outcome = match (was_run, failed) {
             (false, _) => loop_guard::Outcome::NotRun,
@@ -321,7 +324,7 @@ impl Agent {
         let next = self.run_hooks(Hook::AfterTools, turn, &mut data).await?;
         let finished =
             data.finished.pop().unwrap_or(Finished { call, text: String::new(), failed });
-        let text_part = self.truncate_result(finished.text).await?;
+        let (text_part, whole) = self.truncate_result(finished.text).await?;
         let text = match &text_part.body {
             Body::Text(text) => text.clone(),
             _ => String::new(),
@@ -346,9 +349,17 @@ impl Agent {
                 self.emit(&Event::Todos(todos.clone()));
             }
         }
+        self.report_uncovered();
         let info = self.info(&finished.call);
         let id = finished.call.id;
-        self.emit(&Event::ToolEnds { id, name, text, failed: finished.failed, took, info });
+        let changes =
+            self.shared.recorder.take_diffs(&(self.live.session().id.clone(), id.clone()));
+        let failed = finished.failed;
+        let ended_id = id.clone();
+        self.emit(&Event::ToolEnds { id, name, text, failed, took, info, changes, whole });
+        if !output.refused.is_empty() {
+            self.emit(&Event::Refused { id: ended_id, refused: output.refused });
+        }
         Ok(next)
     }
 
@@ -365,19 +376,24 @@ impl Agent {
 
     /// Truncates a result that is too long to its head and tail, and stores the whole text as an
     /// artifact.
-    async fn truncate_result(&self, text: String) -> Result<Part, AgentError> {
+    async fn truncate_result(
+        &self,
+        text: String,
+    ) -> Result<(Part, Option<WholeOutput>), AgentError> {
         let limit = self.result_chars();
         if text.chars().count() <= limit {
-            return Ok(Part::text(text));
+            return Ok((Part::text(text), None));
         }
         let cut = Cut::new(limit / 2, limit / 4).artifact(artifact_id(&text));
-        let Some(short) = truncate(&text, &cut) else { return Ok(Part::text(text)) };
+        let Some(short) = truncate(&text, &cut) else { return Ok((Part::text(text), None)) };
         let id = self.live.session().id.clone();
         let preview: String = text.chars().take(200).collect();
-        self.live
+        let lines = text.lines().count();
+        let stored = self
+            .live
             .on_log(move |log| log.put_artifact(&id, "text/plain", &preview, text.into_bytes()))
             .await?;
-        Ok(short.into_part())
+        Ok((short.into_part(), Some(WholeOutput { artifact: stored.hash, lines })))
     }
 }
 

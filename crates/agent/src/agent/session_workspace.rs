@@ -9,9 +9,19 @@ use crate::config::AgentConfig;
 use crate::error::AgentError;
 use crate::state::Local;
 
+/// Opens the workspace of a session, and moves to the working directory if there is one.
+pub(super) fn open(session: &Session, config: &AgentConfig) -> Result<Workspace, AgentError> {
+    let workspace = open_own(session, config)?;
+    match &config.directory {
+        Some(directory) => Ok(workspace.work_in(&directory.path)?),
+        None => Ok(workspace),
+    }
+}
+
 /// Opens the workspace of a session. A sub-agent works in the workspace of its parent; a fork
 /// starts with a copy of it.
-pub(super) fn open(session: &Session, config: &AgentConfig) -> Result<Workspace, AgentError> {
+fn open_own(session: &Session, config: &AgentConfig) -> Result<Workspace, AgentError> {
+    let grants = config.all_grants();
     let stored = session.workspace.as_ref().map(PathBuf::from);
     let owner = Local::of(session)?.workspace_of.unwrap_or_else(|| session.id.clone());
     let own = config.workspaces.join(directory_name(&session.id));
@@ -24,11 +34,11 @@ pub(super) fn open(session: &Session, config: &AgentConfig) -> Result<Workspace,
         Some(path)
             if path != own && Workspace::owner(&path).is_some_and(|named| named != owner) =>
         {
-            let workspace = Workspace::open(&own, &session.id, &config.grants)?;
+            let workspace = Workspace::open(&own, &session.id, &grants)?;
             workspace.copy_from(&path);
             Ok(workspace)
         }
-        Some(path) => Ok(Workspace::open(&path, &owner, &config.grants)?),
-        None => Ok(Workspace::open(&own, &owner, &config.grants)?),
+        Some(path) => Ok(Workspace::open(&path, &owner, &grants)?),
+        None => Ok(Workspace::open(&own, &owner, &grants)?),
     }
 }

@@ -1,7 +1,8 @@
 //! Sub-agents: what they share with the agent that started them, and what they pass up to it.
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, PoisonError};
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -12,6 +13,7 @@ use waterline_sandbox::Workspace;
 use super::Agent;
 use super::submit::UserInput;
 use crate::approver::{ApprovalReply, Approver, NO_APPROVER};
+use crate::changes::Recorder;
 use crate::config::AgentConfig;
 use crate::observer::{Below, Observers};
 use crate::outcome::{Ending, Outcome};
@@ -36,10 +38,14 @@ pub(crate) struct Shared {
     pub(super) asking: Mutex<()>,
     /// Model calls of all agents since the session was opened.
     pub(super) iterations: AtomicUsize,
+    /// Directories in which the user allowed changes, as stored in [`Local::approvals`].
+    directories: std::sync::Mutex<BTreeSet<String>>,
+    /// Records what all agents change, under the session of the main agent.
+    pub(super) recorder: Arc<Recorder>,
 }
 
 impl Shared {
-    pub(super) fn new(mut config: AgentConfig) -> Self {
+    pub(super) fn new(mut config: AgentConfig, recorder: Recorder) -> Self {
         // Events of a sub-agent reach the observers through the agent above it.
         config.observers.clear();
         Self {
@@ -47,7 +53,19 @@ impl Shared {
             permits: Semaphore::new(MAX_CONCURRENT),
             asking: Mutex::default(),
             iterations: AtomicUsize::new(0),
+            directories: std::sync::Mutex::default(),
+            recorder: Arc::new(recorder),
         }
+    }
+
+    /// Records approvals that the agents share.
+    pub(super) fn approve_directories(&self, approvals: Vec<String>) {
+        self.directories.lock().unwrap_or_else(PoisonError::into_inner).extend(approvals);
+    }
+
+    /// Returns whether the user gave one of the agents this approval.
+    pub(super) fn has_approved(&self, approval: &str) -> bool {
+        self.directories.lock().unwrap_or_else(PoisonError::into_inner).contains(approval)
     }
 }
 
@@ -70,6 +88,7 @@ impl Host for SubAgents {
         &'a self,
         task: &'a str,
         max_loops: u64,
+        private: bool,
     ) -> BoxFuture<'a, Result<Value, Failure>> {
         Box::pin(async move {
             if self.depth >= MAX_DEPTH {
@@ -81,7 +100,7 @@ impl Host for SubAgents {
             // A nested sub-agent uses the permit of the sub-agent that waits for it.
             let _permit =
                 if self.depth == 0 { self.shared.permits.acquire().await.ok() } else { None };
-            let session = self.create(task, max_loops).await?;
+            let session = self.create(task, max_loops, private).await?;
             let context_id = session.context_id.clone();
             let (outcome, loops) = self.run_task(&session, task).await;
             Ok(match outcome {
@@ -107,6 +126,12 @@ impl Host for SubAgents {
         })
     }
 
+    fn describe_tool(&self, name: &str) -> Result<String, Failure> {
+        let toolbox = &self.shared.config.toolbox;
+        let description = toolbox.description(name).filter(|_| toolbox.may_use(name, &self.local));
+        description.ok_or_else(|| Failure::new(toolbox.unknown(name, &self.local)))
+    }
+
     fn may_hand_off(&self, to: &str) -> Result<String, Failure> {
         let roles = &self.shared.config.roles;
         let own = self.state.role.as_deref().unwrap_or_default();
@@ -129,8 +154,9 @@ impl Host for SubAgents {
 }
 
 impl SubAgents {
-    /// Creates the session of a sub-agent, which works in the workspace of its parent.
-    async fn create(&self, task: &str, max_loops: u64) -> Result<Session, Failure> {
+    /// Creates the session of a sub-agent, which works in the workspace of its parent unless it is
+    /// `private`.
+    async fn create(&self, task: &str, max_loops: u64, private: bool) -> Result<Session, Failure> {
         let parent = self.session.id.clone();
         let owner = self.local.workspace_of.clone().unwrap_or_else(|| parent.clone());
         let directory = self.workspace.path().display().to_string();
@@ -139,10 +165,10 @@ impl SubAgents {
         let created = log.run(move |log| {
             let mut session = log.create_sub_agent(&parent)?;
             session.title = title;
-            session.workspace = Some(directory);
+            session.workspace = Some(directory).filter(|_| !private);
             let edited = edit(&mut session, |state, local| {
                 state.max_loops = Some(max_loops);
-                local.workspace_of = Some(owner);
+                local.workspace_of = Some(owner).filter(|_| !private);
             });
             edited.map_err(|error| LogError::Refused(error.to_string()))?;
             log.save(&session)?;
@@ -157,6 +183,10 @@ impl SubAgents {
         // A sub-agent is limited by `max_loops` instead.
         config.limits.steps = usize::MAX;
         config.prompt = None;
+        if session.workspace.is_none() {
+            config.directory = None;
+            config.grants.clear();
+        }
         let context_id = session.context_id.clone();
         let below = Below { context_id: context_id.clone(), above: self.observers.clone() };
         let observers = Observers::new(vec![Arc::new(below)]);

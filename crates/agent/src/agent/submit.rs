@@ -10,7 +10,9 @@ use super::clock;
 use super::run_calls::result_message;
 use super::turn_state::{Next, TurnState};
 use super::{Agent, HookData};
+use crate::environment;
 use crate::error::AgentError;
+use crate::instructions;
 use crate::middleware::Hook;
 use crate::state::{Local, State, Upload};
 
@@ -75,15 +77,51 @@ impl Agent {
             return Ok(Next::Tools);
         }
         self.cancel_open_calls().await?;
-        let mut parts = vec![Part::text(input.text.trim_end())];
+        let standing = self.standing_note(&input).await?;
+        let place = self.place_note().await?;
+        let changed = self.changed_instructions().await?;
+        let is_pinned = changed.is_some();
+        let words = Some(input.text.trim_end().to_owned());
+        let texts: Vec<String> = [words, place, standing, changed].into_iter().flatten().collect();
+        let mut parts = vec![Part::text(texts.join(environment::SEPARATOR))];
         parts.extend(input.parts);
-        parts.extend(self.time().await?.map(Part::text));
         if let Some(schema) = self.schema()? {
             parts.push(Part::text(schema.request()));
         }
         // Stored in one transaction with the first request of the turn, before it is sent.
         self.live.stage(vec![Message::new(Role::User, parts)]).await?;
+        if is_pinned {
+            let position = self.live.cleared() + self.live.history().len() as u64;
+            self.stage(move |state, _| state.pins.push(position)).await?;
+        }
         Ok(Next::Model)
+    }
+
+    /// Returns the note for the new message on where the agent works, if the conversation does not
+    /// have it yet; otherwise the time, if the conversation paused.
+    async fn place_note(&mut self) -> Result<Option<String>, AgentError> {
+        let description = environment::describe(&self.workspace);
+        let is_first = self.live.history().latest_user().is_none();
+        if !is_first && self.local()?.environment.as_ref() == Some(&description) {
+            return self.time().await;
+        }
+        let time = Some(self.live.log().now()).filter(|_| self.config.clock);
+        let note = environment::note(&description, time.and_then(clock::shown).as_deref());
+        self.stage(move |_, local| local.environment = Some(description.clone())).await?;
+        Ok(Some(note))
+    }
+
+    /// Returns a note on instruction files that changed since the session read them. What was sent
+    /// before stays as it was.
+    async fn changed_instructions(&mut self) -> Result<Option<String>, AgentError> {
+        let (files, _) = self.read_instructions().await?;
+        let known = self.state()?.instructions;
+        let note = instructions::changes(&known, &files, self.live.window());
+        if note.is_some() {
+            let hashes = instructions::hashes(&files);
+            self.stage(move |state, _| state.instructions.clone_from(&hashes)).await?;
+        }
+        Ok(note)
     }
 
     /// Returns the time for the new message if the conversation paused before it. It is stored with
@@ -144,6 +182,7 @@ impl Agent {
     /// # Errors
     /// When the log cannot be written.
     pub async fn stop(&mut self) -> Result<(), AgentError> {
+        self.settle_changes().await?;
         self.live.keep_partial(STOPPED).await?;
         self.cancel().await.map(drop)
     }

@@ -25,6 +25,7 @@ impl Agent {
     /// in the log, and the turn can be resumed.
     pub async fn turn(&mut self, input: UserInput) -> Result<Outcome, AgentError> {
         let _lease = self.lease().await?;
+        self.finish_move().await?;
         let next = self.submit(input).await?;
         self.run_steps(next).await
     }
@@ -35,16 +36,17 @@ impl Agent {
     /// When there is nothing to resume; otherwise as for [`Agent::turn`].
     pub async fn resume(&mut self) -> Result<Outcome, AgentError> {
         let _lease = self.lease().await?;
+        self.finish_move().await?;
         // An unreadable schema is reported before anything is called.
         self.schema()?;
         self.cancel_imported_calls().await?;
-        let next = self.next_step()?.ok_or(AgentError::Finished)?;
+        let next = self.next_step()?.ok_or(AgentError::NothingToResume)?;
         self.run_steps(next).await
     }
 
     /// Locks the session against other processes and loads what they added to it. A sub-agent
     /// works under the lease of the agent that started it.
-    async fn lease(&mut self) -> Result<Option<Lease>, AgentError> {
+    pub(super) async fn lease(&mut self) -> Result<Option<Lease>, AgentError> {
         let lease = match self.depth {
             0 => {
                 let log = self.live.log().handle();
@@ -61,8 +63,7 @@ impl Agent {
                 "another process continued this session; resuming from its last message".to_owned(),
             ));
         }
-        let kept = self.state()?.kept();
-        self.live.keep(kept);
+        self.keep_lines()?;
         Ok(lease)
     }
 

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::describe::normalize_path;
 use crate::tool::{CallInfo, Callable, Capability, Subject};
 
 /// A call that may need approval.
@@ -75,22 +76,6 @@ fn gather(value: &Value, into: &mut Vec<String>) {
         Value::Object(fields) => fields.values().for_each(|inner| gather(inner, into)),
         _ => {}
     }
-}
-
-/// Removes empty parts, `.`, and `..` together with the directory before it.
-fn normalize_path(path: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." if parts.last().is_some_and(|last| *last != "..") => {
-                parts.pop();
-            }
-            _ => parts.push(part),
-        }
-    }
-    let root = if path.starts_with('/') { "/" } else { "" };
-    format!("{root}{}", parts.join("/"))
 }
 
 /// Returns the identity of a tool from a server: a hash of its name, description and schema. A

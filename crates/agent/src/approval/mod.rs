@@ -9,11 +9,13 @@ mod risk;
 mod script;
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use regex::Regex;
 use serde::{Deserialize, Serialize};
+use waterline_sandbox::protected;
 
 pub use call_request::CallRequest;
 pub(crate) use call_request::identity;
@@ -67,6 +69,8 @@ pub enum Decision {
         reason: String,
         /// Whether the reply may be "always".
         may_always: bool,
+        /// Whether a general approval given in advance covers the call.
+        in_advance: bool,
     },
     /// Do not run it, for this reason.
     Refuse(String),
@@ -112,13 +116,20 @@ impl Rule {
 /// A check in code. It receives the tool's name and the arguments as JSON.
 pub type Check = Arc<dyn Fn(&str, &str) -> Option<Ruling> + Send + Sync>;
 
+/// Stores the approval of changes in a directory for later sessions.
+pub type RememberDirectory = Arc<dyn Fn(&Path) + Send + Sync>;
+
 /// The approval rules of an agent.
 #[derive(Clone)]
 pub struct Approval {
     /// When approval is needed.
     pub mode: Mode,
-    /// How long to wait for a reply before the call is refused.
-    pub time: Duration,
+    /// How long to wait for a reply before the call is refused; `None` waits without limit.
+    pub time: Option<Duration>,
+    /// Directories in which the user allows changes without being asked.
+    pub directories: Vec<PathBuf>,
+    /// Stores that the user allows changes in a directory from now on.
+    pub remember: Option<RememberDirectory>,
     /// The user's rules; the first that applies decides.
     pub rules: Vec<Rule>,
     /// A check in code, which comes before the rules.
@@ -136,7 +147,9 @@ impl Default for Approval {
         let (patterns, tools) = risk::shipped();
         Self {
             mode: Mode::Selective,
-            time: Duration::from_secs(60),
+            time: None,
+            directories: Vec::new(),
+            remember: None,
             rules: Vec::new(),
             check: None,
             patterns,
@@ -145,6 +158,11 @@ impl Default for Approval {
         }
     }
 }
+
+/// The first word of a stored approval of changes in a directory. No tool has this name.
+const CHANGE: &str = "change:";
+/// Why a call that changes a protected path needs approval.
+const CHANGES_PROTECTED: &str = "it changes a file that programs run or read automatically";
 
 /// Maximum length of a command. The system could not start a longer one, and no one could review
 /// it.
@@ -173,11 +191,17 @@ impl Approval {
             return Decision::Refuse("a rule of the user denies it".to_owned());
         }
         let (risk, why) = self.risk(asked);
-        let ask = |reason: String| match Self::is_granted(asked, local) && risk < Risk::Critical {
-            true => Decision::Run,
-            false => Decision::Ask { reason, may_always: risk < Risk::Critical },
-        };
         let is_unconfined = executes && !self.confined;
+        let may_always = risk < Risk::Critical;
+        // Without the sandbox, and for files that programs run, a person must look at the call.
+        let in_advance = may_always
+            && !is_unconfined
+            && asked.info.protected.iter().all(|name| name == protected::GIT);
+        let ask = |reason: String| match Self::is_granted(asked, local) && may_always {
+            true => Decision::Run,
+            false => Decision::Ask { reason, may_always, in_advance },
+        };
+        let must_ask = is_unconfined || executes && !asked.info.protected.is_empty();
         match (custom, self.mode) {
             (Some(Ruling::Ask), _) => ask("a rule of the user requires approval".to_owned()),
             (Some(_), _) => Decision::Run,
@@ -186,9 +210,37 @@ impl Approval {
                 ask(format!("{} risk: {why}", risk.name()))
             }
             // The approval is the only protection.
-            (None, _) if is_unconfined => ask(format!("{} risk: {why}", risk.name())),
+            (None, _) if must_ask => ask(format!("{} risk: {why}", risk.name())),
             (None, _) => Decision::Run,
         }
+    }
+
+    /// Decides on a call that may change files in granted directories in which the user has not
+    /// approved changes in this session. [`Approval::decide`] comes first.
+    #[must_use]
+    pub fn decide_change(&self, asked: CallRequest<'_>, directories: &[PathBuf]) -> Decision {
+        if directories.is_empty() || self.mode != Mode::Selective || self.custom(asked).is_some() {
+            return Decision::Run;
+        }
+        let names: Vec<String> =
+            directories.iter().map(|path| path.display().to_string()).collect();
+        let names = names.join(", ");
+        let reason = match asked.info.capability {
+            Capability::Execute => format!("commands can change files in {names}"),
+            _ => format!("it is the first change in {names}"),
+        };
+        Decision::Ask { reason, may_always: true, in_advance: true }
+    }
+
+    /// Returns how the approval of changes in a directory is stored in [`Local::approvals`].
+    #[must_use]
+    pub fn change_grant(directory: &Path) -> String {
+        format!("{CHANGE} {}", directory.display())
+    }
+
+    /// Returns whether a stored approval is one of changes in a directory.
+    pub(crate) fn is_change(approval: &str) -> bool {
+        approval.starts_with(CHANGE)
     }
 
     fn custom(&self, asked: CallRequest<'_>) -> Option<Ruling> {
@@ -217,15 +269,21 @@ impl Approval {
             _ if texts.is_unread() => {
                 (Risk::Medium, "it cannot be parsed completely as a shell script")
             }
+            Capability::Execute if !self.confined => {
+                (Risk::High, "commands are not sandboxed on this system")
+            }
+            _ if !asked.info.protected.is_empty() => (Risk::Medium, CHANGES_PROTECTED),
             Capability::Read | Capability::Write => (Risk::Low, "it stays in the workspace"),
-            Capability::Execute if self.confined => (Risk::Low, "the command is sandboxed"),
-            Capability::Execute => (Risk::High, "commands are not sandboxed on this system"),
+            Capability::Execute => (Risk::Low, "the command is sandboxed"),
             Capability::Network => (Risk::Medium, "it accesses something outside the workspace"),
             Capability::HandOff => (Risk::Medium, "another role takes over"),
             Capability::AskUser => (Risk::Low, "it only asks the user"),
             Capability::Delegate => (Risk::Low, "the sub-agent follows the same rules"),
         };
-        let built_in = (built_in.0, built_in.1.to_owned());
+        let mut built_in = (built_in.0, built_in.1.to_owned());
+        if built_in.1 == CHANGES_PROTECTED {
+            built_in.1 = format!("{CHANGES_PROTECTED}: {}", asked.info.protected.join(", "));
+        }
         match worst {
             Some(worst) if worst.0 >= built_in.0 => worst,
             _ => built_in,

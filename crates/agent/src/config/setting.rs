@@ -10,9 +10,7 @@ use super::AgentConfig;
 use crate::approval::Mode;
 use crate::error::AgentError;
 use crate::state::Local;
-
-/// Separates the name of a server from the name of its tool.
-const SERVER_SEPARATOR: &str = "__";
+use crate::tool::SERVER_SEPARATOR;
 
 /// A setting that changes the configuration of an agent.
 pub(super) trait Setting: Send + Sync {
@@ -36,7 +34,7 @@ impl Setting for HumanApproval {
             config.approval.mode = mode;
         }
         if let Some(seconds) = self.timeout {
-            config.approval.time = Duration::from_secs(seconds);
+            config.approval.time = Some(Duration::from_secs(seconds));
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use rmcp::service::{ClientInitializeError, RunningService};
 use rmcp::{RoleClient, ServiceError};
 
 use super::config::{Server, Transport};
+use super::listing::{self, Listing};
 use super::tool::McpTool;
 use super::{sanitize, start};
 use crate::tool::Failure;
@@ -25,6 +26,8 @@ pub struct Connected {
     pub tools: Vec<Arc<McpTool>>,
     /// Tools that the configuration enables and the server does not have.
     pub missing: Vec<String>,
+    /// What exceeded a limit and was refused, for the user.
+    pub refused: Vec<String>,
 }
 
 /// Starts or connects to a server and lists its tools.
@@ -35,7 +38,7 @@ pub struct Connected {
 pub async fn connect(server: &Server) -> Result<Connected, String> {
     let work = async {
         let running = handshake(server).await?;
-        let offered = running.list_all_tools().await.map_err(|error| {
+        let offered = listing::list(server, &running).await.map_err(|error| {
             format!(
                 "MCP server {}: cannot list its tools: {}",
                 server.name,
@@ -50,25 +53,20 @@ pub async fn connect(server: &Server) -> Result<Connected, String> {
             server.name, server.timeout
         ));
     };
-    let (running, mut offered) = done?;
+    let (running, offered) = done?;
+    let Listing { mut tools, known, refused, .. } = offered;
     // Sorted, so that the tool list does not depend on the order in which the server lists its
     // tools.
-    offered.sort_by(|one, other| one.name.cmp(&other.name));
-    offered.dedup_by(|one, other| one.name == other.name);
+    tools.sort_by(|one, other| one.name.cmp(&other.name));
     let configured = server.tools.iter().flatten();
-    let missing = configured
-        .filter(|name| offered.iter().all(|tool| tool.name != name.as_str()))
-        .cloned()
-        .collect();
-    let enabled =
-        |tool: &str| server.tools.as_ref().is_none_or(|only| only.iter().any(|name| name == tool));
+    let missing = configured.filter(|name| !known.contains(name)).cloned().collect();
     let client = Arc::new(Client { server: server.clone(), running });
     let mut taken = BTreeSet::new();
-    let tools = offered.into_iter().filter(|tool| enabled(&tool.name)).map(|tool| {
+    let tools = tools.into_iter().map(|tool| {
         let name = sanitize::name(&server.name, &tool.name, &mut taken);
         Arc::new(McpTool::new(Arc::clone(&client), name, tool))
     });
-    Ok(Connected { tools: tools.collect(), missing })
+    Ok(Connected { tools: tools.collect(), missing, refused })
 }
 
 async fn handshake(server: &Server) -> Result<RunningService<RoleClient, ClientConfig>, String> {
@@ -156,8 +154,10 @@ impl Client {
 
     /// Returns whether the server lists its tools without this one.
     async fn lacks(&self, tool: &str) -> bool {
-        let listed = tokio::time::timeout(self.server.timeout, self.running.list_all_tools()).await;
-        matches!(listed, Ok(Ok(offered)) if offered.iter().all(|known| known.name != tool))
+        let only = Server { tools: Some(vec![tool.to_owned()]), ..self.server.clone() };
+        let listed = listing::list(&only, &self.running);
+        let listed = tokio::time::timeout(self.server.timeout, listed).await;
+        matches!(listed, Ok(Ok(listing)) if listing.known.is_empty() && listing.refused.is_empty())
     }
 }
 

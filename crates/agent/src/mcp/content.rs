@@ -9,16 +9,38 @@ use crate::tool::{Failure, Output};
 /// Image types that models accept.
 const IMAGE_TYPES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
-/// Returns the result for the model.
+/// Maximum number of blocks of a result.
+const MAX_BLOCKS: usize = 500;
+
+/// Maximum size of a result: its text and its encoded images.
+const MAX_BYTES: usize = 8 << 20;
+
+/// Reads the result of a call as a server sends it, and returns it for the model.
+///
+/// # Errors
+/// When the text is not a result, or the result is an error.
+pub fn read_result(json: &str) -> Result<Output, Failure> {
+    let result = serde_json::from_str(json);
+    output(result.map_err(|error| Failure::new(format!("Invalid result: {error}.")))?)
+}
+
+/// Returns the result for the model. What exceeds the limits is replaced by a marker.
 pub(super) fn output(result: CallToolResult) -> Result<Output, Failure> {
     let failed = result.is_error == Some(true);
-    let mut parts: Vec<Part> = result.content.into_iter().map(part).collect();
+    let blocks = result.content.len();
+    let mut left = MAX_BYTES;
+    let kept = result.content.into_iter().take(MAX_BLOCKS).map(part);
+    let mut parts: Vec<Part> = kept.map(|part| within(part, &mut left)).collect();
+    if blocks > MAX_BLOCKS {
+        parts.push(Part::text(format!("[truncated: the result has {blocks} content blocks]")));
+    }
     if parts.is_empty() {
         // Structured content repeats the other content; it is used only if there is no other.
         let text = result.structured_content.map(|value| value.to_string());
-        parts.push(Part::text(text.unwrap_or_else(|| "[the tool returned no content]".to_owned())));
+        let text = text.unwrap_or_else(|| "[the tool returned no content]".to_owned());
+        parts.push(within(Part::text(text), &mut left));
     }
-    let output = Output { parts, effects: Vec::new() };
+    let output = Output { parts, ..Output::default() };
     if !failed {
         return Ok(output);
     }
@@ -28,6 +50,26 @@ pub(super) fn output(result: CallToolResult) -> Result<Output, Failure> {
     } else {
         text
     }))
+}
+
+/// Returns a part, truncated to the bytes that are left.
+fn within(part: Part, left: &mut usize) -> Part {
+    let size = match &part.body {
+        Body::Text(text) => text.len(),
+        Body::Image(Image::Inline { data, .. }) => data.len(),
+        _ => 0,
+    };
+    let fits = size <= *left;
+    let start = *left;
+    *left = left.saturating_sub(size);
+    match part.body {
+        _ if fits => part,
+        Body::Text(text) => {
+            let kept = text.get(..text.floor_char_boundary(start)).unwrap_or_default();
+            Part::text(format!("{kept}\n[truncated: the result is larger than {MAX_BYTES} bytes]"))
+        }
+        _ => Part::text(format!("[omitted: the result is larger than {MAX_BYTES} bytes]")),
+    }
 }
 
 fn part(block: ContentBlock) -> Part {
@@ -69,6 +111,22 @@ mod tests {
 
     fn result(json: Value) -> Result<Output, Failure> {
         output(serde_json::from_value(json).unwrap())
+    }
+
+    #[test]
+    fn a_result_is_limited_in_bytes_and_blocks() {
+        let half = "潮".repeat(MAX_BYTES / 6);
+        let texts = [&half, &half, &half].map(|text| json!({"type": "text", "text": text}));
+        let parts = result(json!({"content": texts})).unwrap().parts;
+        let Body::Text(last) = &parts[2].body else { unreachable!("a text") };
+        assert!(
+            last.ends_with("[truncated: the result is larger than 8388608 bytes]"),
+            "{last:.9}"
+        );
+        assert!(last.len() < 200, "{}", last.len());
+        let block = json!({"type": "text", "text": "a"});
+        let many = result(json!({"content": vec![block; 5_000]})).unwrap().parts;
+        assert_eq!(many.len(), MAX_BLOCKS + 1);
     }
 
     #[test]

@@ -8,10 +8,12 @@
 mod client;
 mod config;
 mod content;
+mod listing;
 mod sanitize;
 mod start;
 mod tool;
 
 pub use client::{Connected, connect};
 pub use config::{Server, Transport};
+pub use content::read_result;
 pub use tool::McpTool;

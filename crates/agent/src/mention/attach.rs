@@ -1,5 +1,5 @@
-//! Files mentioned with `#`. They are copied into the workspace; short texts and images are also
-//! added to the message.
+//! Files mentioned with `#`. A file in a granted directory stays where it is, others are copied into
+//! the workspace; short texts and images are also added to the message.
 
 use std::path::{Path, PathBuf};
 
@@ -10,6 +10,7 @@ use waterline::message::{Body, Image, Part};
 use waterline_sandbox::Workspace;
 use waterline_sandbox::workspace::climbs_out;
 
+use crate::environment::private_path;
 use crate::state::Upload;
 use crate::tool::image_media_type;
 
@@ -33,7 +34,7 @@ pub struct Attached {
     pub notices: Vec<String>,
 }
 
-/// Copies the named files into a workspace. A name is a path relative to `base`, a directory or a
+/// Attaches the named files; those that the agent cannot reach are copied into its workspace. A name is a path relative to `base`, a directory or a
 /// pattern. `sees` is whether the model accepts images.
 #[must_use]
 pub fn attach(workspace: &Workspace, base: &Path, names: &[String], sees: bool) -> Attached {
@@ -149,8 +150,14 @@ fn attach_file(
         .filter(|inside| !inside.components().any(|part| part.as_os_str() == ".."));
     let name =
         inside.map_or_else(|| PathBuf::from(path.file_name().unwrap_or_default()), Path::to_owned);
-    let stored = format!("uploads/{}", name.display());
-    workspace.write(&stored, &bytes).map_err(|error| error.to_string())?;
+    let stored = match granted(workspace, &real) {
+        Some(path) => path,
+        None => {
+            let stored = private_path(workspace, &format!("uploads/{}", name.display()));
+            workspace.write(&stored, &bytes).map_err(|error| error.to_string())?;
+            stored
+        }
+    };
     let source = Some(path.display().to_string());
     let size = Some(bytes.len() as u64);
     attached.files.push(Upload { path: stored.clone(), source, bytes: size, ..Upload::default() });
@@ -162,6 +169,13 @@ fn attach_file(
     }
     attached.parts.extend(parts_of(&stored, bytes, sees));
     Ok(())
+}
+
+/// Returns how the model names a file in a granted directory: it works with the file itself.
+fn granted(workspace: &Workspace, real: &Path) -> Option<String> {
+    workspace.grants().find(|grant| real.starts_with(&grant.path))?;
+    let inside = real.strip_prefix(workspace.working_directory());
+    Some(inside.unwrap_or(real).to_str()?.to_owned())
 }
 
 /// Returns the parts of the message for a file.

@@ -7,6 +7,7 @@ use waterline::message::Part;
 
 use super::{Kind, attach, files, look_up, names};
 use crate::agent::{Agent, UserInput};
+use crate::environment::private_path;
 use crate::state::Upload;
 
 /// A notice for the user about a mention.
@@ -49,11 +50,15 @@ pub fn read(agent: &Agent, base: &Path, text: &str) -> (UserInput, Vec<Notice>) 
     let is_used =
         |skill: &String| input.skill.is_none() && skills.iter().any(|known| known.id == *skill);
     if let Some(skill) = active.filter(is_used) {
-        input
-            .parts
-            .push(Part::text(format!("[Active skill: {skill}. Follow skills/{skill}/SKILL.md.]")));
+        let file = skill_file(agent, &skill);
+        input.parts.push(Part::text(format!("[Active skill: {skill}. Follow {file}.]")));
     }
     (input, notices)
+}
+
+/// Returns how the model names the file of a skill.
+fn skill_file(agent: &Agent, id: &str) -> String {
+    private_path(agent.workspace(), &format!("skills/{id}/SKILL.md"))
 }
 
 /// Adds a mention to the input, and returns a notice for the user.
@@ -80,8 +85,8 @@ fn mention(agent: &Agent, name: String, input: &mut UserInput) -> Option<Notice>
         }
         Kind::Skill(skill) => {
             let text = format!(
-                "[The user requests the skill {name}. Read skills/{}/SKILL.md and follow it.]",
-                skill.id
+                "[The user requests the skill {name}. Read {} and follow it.]",
+                skill_file(agent, &skill.id)
             );
             input.parts.push(Part::text(text));
             let is_active = state.active_skill.as_ref() == Some(&skill.id);

@@ -4,6 +4,7 @@
 use serde_json::Value;
 use waterline_log::{Log, Session};
 
+use crate::approval::Approval;
 use crate::error::AgentError;
 use crate::state::{HandedOff, Local, State, edit};
 
@@ -68,6 +69,12 @@ fn new_session(from: &Session, local: &Local, to: &str) -> Result<Session, Agent
     session.user.clone_from(&from.user);
     session.workspace.clone_from(&from.workspace);
     let owner = local.workspace_of.clone().unwrap_or_else(|| from.id.clone());
-    edit(&mut session, |_, local| local.workspace_of = Some(owner))?;
+    // What the user approved for a directory holds for the whole work.
+    let approvals: Vec<String> =
+        local.approvals.iter().filter(|approval| Approval::is_change(approval)).cloned().collect();
+    edit(&mut session, |_, local| {
+        local.workspace_of = Some(owner);
+        local.approvals = approvals;
+    })?;
     Ok(session)
 }

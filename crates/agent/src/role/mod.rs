@@ -13,7 +13,7 @@ pub use hand_off::{Transfer, transfer};
 
 use crate::error::AgentError;
 use crate::policy::{DEFAULT_POLICY, LoadPolicy, Policies};
-use waterline_sandbox::small_file::Folder;
+use waterline_sandbox::small_file::Directory;
 
 /// The shipped roles.
 const SHIPPED: [&str; 2] = [
@@ -96,7 +96,7 @@ impl Role {
 pub fn find(directories: &[PathBuf]) -> Result<Vec<Role>, AgentError> {
     let mut roles = SHIPPED.iter().map(|text| Role::read(text)).collect::<Result<Vec<_>, _>>()?;
     for directory in directories {
-        for role in read(&Folder::own(directory))? {
+        for role in read(&Directory::own(directory))? {
             roles.retain(|known| known.name != role.name);
             roles.push(role);
         }
@@ -108,7 +108,7 @@ pub fn find(directories: &[PathBuf]) -> Result<Vec<Role>, AgentError> {
 ///
 /// # Errors
 /// When a file is not a valid role.
-pub fn read(directory: &Folder) -> Result<Vec<Role>, AgentError> {
+pub fn read(directory: &Directory) -> Result<Vec<Role>, AgentError> {
     let mut paths = directory.entries();
     paths.retain(|path| path.extension().is_some_and(|end| end == "toml"));
     let role = |path: &PathBuf| {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use waterline_log::{Change, Document, LogError, Session};
-use waterline_session::Kept;
+use waterline_session::Pinned;
 
 use self::fields::Fields;
 use crate::error::AgentError;
@@ -52,6 +52,10 @@ pub struct State {
     pub transfers: u64,
     /// Positions of messages that folds keep verbatim.
     pub pins: Vec<u64>,
+    /// The instruction files that the conversation has, by name, each with a hash of its text.
+    pub instructions: BTreeMap<String, String>,
+    /// The standing instructions that the conversation has.
+    pub standing: Vec<String>,
     /// The id of the newest run: one turn, or one attempt to resume it.
     pub run_id: Option<String>,
     /// Unknown keys.
@@ -87,12 +91,16 @@ pub struct Local {
     pub started: Vec<String>,
     /// Whether the newest answer was truncated at the token limit and must be continued.
     pub is_truncated: bool,
+    /// Where the agent works, as the conversation last said it.
+    pub environment: Option<String>,
     /// The session whose workspace a sub-agent or a role works in.
     pub workspace_of: Option<String>,
     /// A hand-off to another role.
     pub(crate) hand_off: Option<HandedOff>,
     /// The session of each role that shares the work, by role name.
     pub roles: BTreeMap<String, String>,
+    /// The message that the files match, while the session has moved and the files have not.
+    pub files_at: Option<String>,
     /// Unknown keys.
     pub other: Document,
 }
@@ -121,6 +129,8 @@ impl State {
             role: fields.take("role")?,
             transfers: fields.take("transfers")?,
             pins: fields.take("pins")?,
+            instructions: fields.take("instructions")?,
+            standing: fields.take("standing")?,
             run_id: fields.take("run_id")?,
             other: fields.rest(),
         })
@@ -144,6 +154,8 @@ impl State {
         fields.put("role", &self.role)?;
         fields.put("transfers", &self.transfers)?;
         fields.put("pins", &self.pins)?;
+        fields.put("instructions", &self.instructions)?;
+        fields.put("standing", &self.standing)?;
         fields.put("run_id", &self.run_id)?;
         session.state = fields.rest();
         Ok(())
@@ -157,13 +169,18 @@ impl State {
         }
     }
 
-    /// Returns what every fold must keep: the pending request, open tasks and pinned messages.
+    /// Returns what every fold must keep: the pending request, standing instructions, open tasks and
+    /// pinned messages.
     #[must_use]
-    pub fn kept(&self) -> Kept {
+    pub fn kept(&self) -> Pinned {
         let pending = self.pending.as_ref().map(Waiting::line);
         let todos =
             self.todos.iter().filter(|todo| todo.status != Status::Completed).map(Todo::note);
-        Kept { lines: pending.into_iter().chain(todos).collect(), pins: self.pins.clone() }
+        let standing = self.standing.iter().map(|text| format!("standing instruction: {text}"));
+        Pinned {
+            lines: pending.into_iter().chain(standing).chain(todos).collect(),
+            pins: self.pins.clone(),
+        }
     }
 }
 
@@ -179,9 +196,11 @@ impl Local {
             approvals: fields.take("approvals")?,
             started: fields.take("started")?,
             is_truncated: fields.take("cut")?,
+            environment: fields.take("environment")?,
             workspace_of: fields.take("workspace_of")?,
             hand_off: fields.take("hand_off")?,
             roles: fields.take("roles")?,
+            files_at: fields.take("files_at")?,
             other: fields.rest(),
         })
     }
@@ -196,9 +215,11 @@ impl Local {
         fields.put("approvals", &self.approvals)?;
         fields.put("started", &self.started)?;
         fields.put("cut", &self.is_truncated)?;
+        fields.put("environment", &self.environment)?;
         fields.put("workspace_of", &self.workspace_of)?;
         fields.put("hand_off", &self.hand_off)?;
         fields.put("roles", &self.roles)?;
+        fields.put("files_at", &self.files_at)?;
         session.local = fields.rest();
         Ok(())
     }
@@ -256,7 +277,7 @@ mod tests {
             "allowed_tools": ["fetch_url"], "approvals": ["run_bash_command ls"],
             "started": ["c1"], "cut": true,
             "workspace_of": "main", "hand_off": {"to": "build", "package": {"a": 1}, "done": false},
-            "roles": {"init": "s"}, "of_a_newer_program": {},
+            "roles": {"init": "s"}, "files_at": "4f", "of_a_newer_program": {},
         });
         let mut session = session(state.clone(), local.clone());
         edit(&mut session, |state, local| {

@@ -1,6 +1,8 @@
 //! Requests that a turn waits for, and pending hand-offs. They are stored as state, so that they
 //! survive a restart and no fold can lose or invent them.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -19,9 +21,16 @@ pub struct ApprovalRequest {
     pub reason: String,
     /// Whether the user may reply with "always".
     pub may_always: bool,
+    /// Whether a general approval given in advance covers the call.
+    #[serde(default)]
+    pub in_advance: bool,
     /// The sub-agent that made the call; `None` for the agent itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_id: Option<String>,
+    /// The granted directories in which the call may be the first to change files. An approval
+    /// applies to them, not only to the call.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub directories: Vec<PathBuf>,
     /// The tool's description of the call. It is not stored.
     #[serde(skip)]
     pub info: Box<CallInfo>,

@@ -19,6 +19,9 @@ pub(super) struct Arguments {
     /// Maximum number of model calls it may make, from 1 to 100. Default: 10.
     #[serde(default = "default_max_loops")]
     max_loops: u64,
+    /// Work in an empty private directory, without access to this one. Default: false.
+    #[serde(default)]
+    private: bool,
 }
 
 const fn default_max_loops() -> u64 {
@@ -29,7 +32,7 @@ impl Tool for CallSubagent {
     type Arguments = Arguments;
     const NAME: &'static str = "call_subagent";
     const ABOUT: &'static str = "\
-        Delegate a task to a sub-agent that works in the same workspace with a separate, empty \
+        Delegate a task to a sub-agent that works in the same directory with a separate, empty \
         context. Returns JSON with `ok`, `result` or `error`, and the number of model calls \
         (`loops`); nothing else enters this conversation. Use it for long documents, multi-step \
         work, independent subtasks and experiments. Do not use it for single steps, for work that \
@@ -40,8 +43,8 @@ impl Tool for CallSubagent {
         if arguments.task.trim().is_empty() {
             return Err(Failure::new("`task` must not be empty."));
         }
-        let result =
-            context.host.sub_agent(&arguments.task, arguments.max_loops.clamp(1, 100)).await?;
+        let Arguments { task, max_loops, private } = arguments;
+        let result = context.host.sub_agent(&task, max_loops.clamp(1, 100), private).await?;
         Ok(Output::text(result.to_string()))
     }
 }

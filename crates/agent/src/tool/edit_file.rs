@@ -5,7 +5,8 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Capability, Failure, Output, Subject, Tool, ToolContext};
-use crate::describe::text;
+use crate::changes::FileDiff;
+use crate::describe::{protected_path, text, values};
 use waterline_sandbox::workspace::Workspace;
 
 #[derive(Debug)]
@@ -13,7 +14,7 @@ pub(super) struct EditFile;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Arguments {
-    /// The file: relative to the workspace, or absolute inside a granted directory.
+    /// The file: relative to the working directory, or absolute.
     path: String,
     /// The exact text to replace, including whitespace, with enough context to be unique.
     old: String,
@@ -41,13 +42,42 @@ impl Tool for EditFile {
         }
     }
 
+    fn protected(arguments: &Value) -> Vec<String> {
+        protected_path(arguments)
+    }
+
+    fn summary(arguments: &Value) -> String {
+        // The change itself is shown as a diff.
+        text(arguments, "path").unwrap_or_else(|| values(arguments))
+    }
+
     async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {
-        context.on_files(move |workspace| edit(workspace, &arguments).map(Output::text)).await
+        let writer = context.clone();
+        context
+            .on_files(move |workspace| {
+                let edited = edit(workspace, &arguments)?;
+                writer.write(&arguments.path, edited.new.as_bytes())?;
+                Ok(Output::text(edited.report))
+            })
+            .await
+    }
+
+    fn preview(arguments: &Arguments, workspace: &Workspace) -> Option<FileDiff> {
+        let Edited { old, new, .. } = edit(workspace, arguments).ok()?;
+        Some(FileDiff::new(&arguments.path, Some(old.as_bytes()), Some(new.as_bytes())))
     }
 }
 
+/// An edit of a file that is not written yet.
+struct Edited {
+    old: String,
+    new: String,
+    /// The result of the call.
+    report: String,
+}
+
 /// Replaces the text and reports the line, numbered as `read_file` numbers lines.
-fn edit(workspace: &Workspace, arguments: &Arguments) -> Result<String, Failure> {
+fn edit(workspace: &Workspace, arguments: &Arguments) -> Result<Edited, Failure> {
     let Arguments { path, old, new, all } = arguments;
     let file = workspace.read_text(path)?;
     if file.lossy {
@@ -73,11 +103,11 @@ fn edit(workspace: &Workspace, arguments: &Arguments) -> Result<String, Failure>
         )));
     };
     let line = before.matches('\n').count() + 1;
-    workspace.write(path, file.text.replace(old.as_str(), new).as_bytes())?;
-    Ok(match found {
+    let report = match found {
         1 => format!("Edited {path}: 1 replacement at line {line}"),
         _ => format!("Edited {path}: {found} replacements, the first at line {line}"),
-    })
+    };
+    Ok(Edited { new: file.text.replace(old.as_str(), new), old: file.text, report })
 }
 
 #[cfg(test)]
@@ -102,8 +132,11 @@ mod tests {
                 new: "tide".to_owned(),
                 all: false,
             };
-            assert_eq!(edit(&workspace, &arguments).unwrap(), expected, "{old:?}");
+            let edited = edit(&workspace, &arguments).unwrap();
+            assert_eq!(edited.report, expected, "{old:?}");
+            if old == "high" {
+                assert_eq!(edited.new, "low\nebb of the day\ntide\n");
+            }
         }
-        assert_eq!(workspace.read("a.txt").unwrap(), b"low\nebb of the day\ntide\n");
     }
 }

@@ -1,7 +1,7 @@
 //! `fetch_url`: fetches a web page as text. It is disabled by default, and never connects to this
 //! machine or its private network: a page must not be able to direct the model there.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -9,6 +9,7 @@ use reqwest::Url;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use waterline_sandbox::network::is_public;
 
 use super::{Capability, Failure, Output, Subject, Tool, ToolContext};
 use crate::describe::text;
@@ -137,53 +138,6 @@ impl FetchUrl {
     }
 }
 
-/// Returns whether an address is a public internet address.
-fn is_public(address: IpAddr) -> bool {
-    match address {
-        IpAddr::V4(v4) => {
-            // Carrier-grade NAT, protocol assignments, 6to4 relays, benchmarking, and ranges that
-            // are reserved.
-            let special = matches!(
-                v4.octets(),
-                [100, 64..128, ..]
-                    | [192, 0, 0, _]
-                    | [192, 88, 99, _]
-                    | [198, 18..20, ..]
-                    | [0, ..]
-                    | [240..=255, ..]
-            );
-            !(v4.is_private()
-                || v4.is_loopback()
-                || v4.is_link_local()
-                || v4.is_multicast()
-                || v4.is_broadcast())
-                && !(v4.is_documentation() || v4.is_unspecified() || special)
-        }
-        IpAddr::V6(v6) => match v6.to_ipv4_mapped() {
-            Some(v4) => is_public(IpAddr::V4(v4)),
-            None => {
-                // Addresses that embed an IPv4 address: NAT64, 6to4, Teredo, IPv4-compatible.
-                let embeds_v4 = matches!(
-                    v6.segments(),
-                    [0x64, 0xff9b, ..] | [0x2002, ..] | [0x2001, 0, ..] | [0, 0, 0, 0, 0, 0, ..]
-                );
-                // Site-local, documentation, segment routing and discard-only addresses.
-                let special = matches!(
-                    v6.segments(),
-                    [0xfec0..=0xfeff, ..]
-                        | [0x2001, 0xdb8, ..]
-                        | [0x3fff, 0..0x1000, ..]
-                        | [0x5f00, ..]
-                        | [0x100, 0, 0, 0, ..]
-                );
-                let local =
-                    v6.is_unique_local() || v6.is_unicast_link_local() || embeds_v4 || special;
-                !(v6.is_loopback() || v6.is_unspecified() || v6.is_multicast() || local)
-            }
-        },
-    }
-}
-
 /// Returns the text of an HTML page.
 fn html_to_text(html: &str) -> String {
     let mut text = String::new();
@@ -284,62 +238,5 @@ mod tests {
                           <SCRIPT>if (a </b/.test('<p>')) {}</SCRIPT>tide<BR/>low<script>x";
         assert_eq!(html_to_text(upper_case), "high tide\nlow");
         assert_eq!(html_to_text("one<link><path>two<li>three</li>"), "onetwo\nthree");
-    }
-
-    #[test]
-    fn local_and_private_addresses_are_not_public() {
-        for text in [
-            "127.0.0.1",
-            "10.1.2.3",
-            "192.168.0.1",
-            "169.254.169.254",
-            "100.64.0.1",
-            "100.127.255.255",
-            "0.0.0.0",
-            "192.0.0.8",
-            "192.0.2.1",
-            "192.88.99.1",
-            "198.18.0.1",
-            "198.19.255.255",
-            "224.0.0.1",
-            "240.0.0.1",
-            "255.255.255.255",
-            "::",
-            "::1",
-            "::7f00:1",
-            "fd00::1",
-            "fe80::1",
-            "fec0::1",
-            "feff::1",
-            "ff02::1",
-            "::ffff:127.0.0.1",
-            "::ffff:198.18.0.1",
-            "64:ff9b::7f00:1",
-            "100::1",
-            "2001::1",
-            "2001:0:7f00:1::",
-            "2001:db8::1",
-            "2002:7f00:1::",
-            "3fff::1",
-            "3fff:fff::1",
-            "5f00::1",
-        ] {
-            assert!(!is_public(text.parse().unwrap()), "{text}");
-        }
-        for text in [
-            "93.184.216.34",
-            "100.63.255.255",
-            "100.128.0.1",
-            "192.0.1.1",
-            "192.88.98.1",
-            "198.17.255.255",
-            "198.20.0.1",
-            "2001:4860:4860::8888",
-            "2606:4700::1111",
-            "3ffe::1",
-            "3fff:1000::1",
-        ] {
-            assert!(is_public(text.parse().unwrap()), "{text}");
-        }
     }
 }

@@ -19,7 +19,7 @@ pub(super) struct FindFiles;
 pub(super) struct Arguments {
     /// A glob that paths below `path` must match: `*.md` in that directory, `**/*.rs` at any depth.
     pattern: String,
-    /// The directory to search. Default: the workspace.
+    /// The directory to search. Default: the working directory.
     #[serde(default)]
     path: String,
 }

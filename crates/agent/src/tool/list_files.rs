@@ -14,7 +14,7 @@ pub(super) struct ListFiles;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Arguments {
-    /// The directory to list. Default: the workspace.
+    /// The directory to list. Default: the working directory.
     #[serde(default)]
     path: String,
 }

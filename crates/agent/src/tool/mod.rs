@@ -9,6 +9,7 @@ mod call_subagent;
 mod call_tool;
 mod compact_context;
 mod context;
+mod describe_tool;
 mod edit_file;
 mod fetch_url;
 mod find_files;
@@ -32,14 +33,17 @@ use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use waterline_sandbox::Workspace;
 
 pub use crate::describe::{CallInfo, Capability, Subject};
 pub use call_tool::NAME as CALL_TOOL;
 pub use context::{Host, ToolContext};
 pub use output::{Effect, Failure, Output};
 pub(crate) use read_file::image_media_type;
+pub(crate) use toolbox::SERVER_SEPARATOR;
 pub use toolbox::{Tier, Tiers, Toolbox};
 
+use crate::changes::FileDiff;
 use crate::describe::values;
 
 /// A built-in tool. To add one, copy a file of this directory and add it to the list in
@@ -62,10 +66,23 @@ pub trait Tool: Send + Sync + 'static {
         Subject::Unknown
     }
 
+    /// Returns the names of the protected paths that a call changes.
+    #[must_use]
+    fn protected(_arguments: &Value) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Returns a one-line summary of a call, without the tool's name.
     #[must_use]
     fn summary(arguments: &Value) -> String {
         values(arguments)
+    }
+
+    /// Returns the change that a call would make to a file, to show it before the call is
+    /// approved. Blocks.
+    #[must_use]
+    fn preview(_arguments: &Self::Arguments, _workspace: &Workspace) -> Option<FileDiff> {
+        None
     }
 
     /// Runs a call.
@@ -94,9 +111,19 @@ pub trait Callable: Send + Sync {
     fn subject(&self, _arguments: &Value) -> Subject {
         Subject::Unknown
     }
+    /// Returns the names of the [protected paths](waterline_sandbox::protected) that a call
+    /// changes.
+    fn protected(&self, _arguments: &Value) -> Vec<String> {
+        Vec::new()
+    }
     /// Returns a one-line summary of a call, without the tool's name.
     fn summary(&self, arguments: &Value) -> String {
         values(arguments)
+    }
+    /// Returns the change that a call would make to a file, to show it before the call is
+    /// approved. Blocks.
+    fn preview(&self, _arguments: &Value, _workspace: &Workspace) -> Option<FileDiff> {
+        None
     }
     /// Runs a call.
     fn call<'a>(
@@ -131,8 +158,17 @@ impl<T: Tool> Callable for T {
         T::subject(arguments)
     }
 
+    fn protected(&self, arguments: &Value) -> Vec<String> {
+        T::protected(arguments)
+    }
+
     fn summary(&self, arguments: &Value) -> String {
         T::summary(arguments)
+    }
+
+    fn preview(&self, arguments: &Value, workspace: &Workspace) -> Option<FileDiff> {
+        let arguments = serde_json::from_value(arguments.clone()).ok()?;
+        T::preview(&arguments, workspace)
     }
 
     fn call<'a>(
@@ -161,8 +197,14 @@ pub fn info_of(tool: &dyn Callable, arguments: &str) -> CallInfo {
         Ok(value) => tool.summary(value),
         Err(_) => arguments.replace('\n', " "),
     };
-    let subject = tool.subject(&value.unwrap_or_default());
-    CallInfo { capability: tool.capability(), subject, summary }
+    let value = value.unwrap_or_default();
+    CallInfo {
+        capability: tool.capability(),
+        subject: tool.subject(&value),
+        summary,
+        protected: tool.protected(&value),
+        diff: None,
+    }
 }
 
 /// Returns the JSON schema of a type, without the fields that only schema tools read.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use waterline::message::{Body, Image, Part};
-use waterline_sandbox::SandboxError;
+use waterline_sandbox::{Refusal, SandboxError};
 
 use crate::state::Todo;
 
@@ -13,17 +13,19 @@ pub struct Output {
     pub parts: Vec<Part>,
     /// Changes to the session, made before the result is stored.
     pub effects: Vec<Effect>,
+    /// What the sandbox refused to the call.
+    pub refused: Vec<Refusal>,
 }
 
 impl Output {
     /// Returns an output with one text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { parts: vec![Part::text(text)], effects: Vec::new() }
+        Self { parts: vec![Part::text(text)], ..Self::default() }
     }
 
     /// Returns an output with an image and a text about it.
     pub fn image(about: impl Into<String>, image: Image) -> Self {
-        Self { parts: vec![Part::text(about), Body::Image(image).into()], effects: Vec::new() }
+        Self { parts: vec![Part::text(about), Body::Image(image).into()], ..Self::default() }
     }
 
     /// Adds an effect.
@@ -74,17 +76,19 @@ pub struct Failure {
     pub text: String,
     /// Whether a retry may succeed.
     pub transient: bool,
+    /// What the sandbox refused to the call.
+    pub refused: Vec<Refusal>,
 }
 
 impl Failure {
     /// Returns a failure that a retry would not fix.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), transient: false }
+        Self { text: text.into(), transient: false, refused: Vec::new() }
     }
 
     /// Returns a failure that a retry may fix.
     pub fn transient(text: impl Into<String>) -> Self {
-        Self { text: text.into(), transient: true }
+        Self { transient: true, ..Self::new(text) }
     }
 }
 

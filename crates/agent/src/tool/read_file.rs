@@ -14,7 +14,7 @@ pub(super) struct ReadFile;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Arguments {
-    /// The file: relative to the workspace, or absolute inside a granted directory.
+    /// The file: relative to the working directory, or absolute.
     path: String,
     /// The first line to read, counted from 1. Default: 1.
     #[serde(default)]

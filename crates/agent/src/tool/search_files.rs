@@ -29,7 +29,7 @@ pub(super) struct SearchFiles;
 pub(super) struct Arguments {
     /// The regular expression (Rust syntax), matched against each line.
     pattern: String,
-    /// The directory or file to search. Default: the workspace.
+    /// The directory or file to search. Default: the working directory.
     #[serde(default)]
     path: String,
     /// Search only files whose path matches this glob, such as `**/*.rs`.
@@ -96,11 +96,11 @@ fn search(
 /// Opens the file at a path. Returns `None` for a directory, and for a path that `walk` will report
 /// as invalid.
 fn open_file(workspace: &Workspace, path: &str) -> Result<Option<File>, Failure> {
-    let place = workspace.place(path)?;
-    if !place.dir.is_file(&place.path) {
+    let location = workspace.location(path)?;
+    if !location.dir.is_file(&location.path) {
         return Ok(None);
     }
-    Ok(Some(open_in(place.dir, &place.path).map_err(|error| workspace.explain(path, error))?))
+    Ok(Some(open_in(location.dir, &location.path).map_err(|error| workspace.explain(path, error))?))
 }
 
 /// Returns a reader for a text file, or `None` if the file is not text.

@@ -8,6 +8,7 @@
 use std::sync::Arc;
 
 use globset::Glob;
+use waterline::tokens::Counter;
 use waterline_provider::wire;
 
 use super::Callable;
@@ -15,6 +16,7 @@ use super::ask_human::AskHuman;
 use super::call_subagent::CallSubagent;
 use super::call_tool::CallTool;
 use super::compact_context::CompactContext;
+use super::describe_tool::{DescribeTool, NAME as DESCRIBE_TOOL};
 use super::edit_file::EditFile;
 use super::fetch_url::FetchUrl;
 use super::find_files::FindFiles;
@@ -68,9 +70,25 @@ pub struct Toolbox {
 struct Entry {
     tool: Arc<dyn Callable>,
     enabled: bool,
-    /// Whether it is described in the system prompt instead of the tool list.
-    brief: bool,
+    place: Place,
 }
+
+/// Where a tool is described to the model.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In the tool list.
+    List,
+    /// In the system prompt.
+    Prompt,
+    /// In the system prompt, with its name and the start of its description only.
+    PromptInShort,
+}
+
+/// Part of the name of a server's tool: `server__tool`.
+pub(crate) const SERVER_SEPARATOR: &str = "__";
+
+/// Maximum length of a short description.
+const SHORT_CHARS: usize = 80;
 
 impl Toolbox {
     /// Returns a toolbox with the built-in tools.
@@ -95,11 +113,12 @@ impl Toolbox {
             Arc::new(FetchUrl::default()),
             Arc::new(HandOff),
             Arc::new(CallTool),
+            Arc::new(DescribeTool),
         ];
         let entry = |tool: Arc<dyn Callable>| Entry {
             enabled: tool.enabled_by_default(),
             tool,
-            brief: false,
+            place: Place::List,
         };
         Self { tools: tools.into_iter().map(entry).collect() }
     }
@@ -116,7 +135,7 @@ impl Toolbox {
                 tool.name()
             )));
         }
-        self.tools.push(Entry { enabled: tool.enabled_by_default(), tool, brief: false });
+        self.tools.push(Entry { enabled: tool.enabled_by_default(), tool, place: Place::List });
         Ok(())
     }
 
@@ -153,7 +172,8 @@ impl Toolbox {
         self.tools.iter_mut().for_each(|entry| entry.enabled = false);
         patterns.iter().try_for_each(|pattern| self.switch(pattern, true))?;
         for (entry, was) in self.tools.iter_mut().zip(before) {
-            entry.enabled = was && (entry.enabled || entry.tool.name() == super::CALL_TOOL);
+            let reaches_others = [super::CALL_TOOL, DESCRIBE_TOOL].contains(&entry.tool.name());
+            entry.enabled = was && (entry.enabled || reaches_others);
         }
         Ok(())
     }
@@ -199,7 +219,7 @@ impl Toolbox {
     pub fn definitions(&self) -> Vec<wire::Tool> {
         self.tools
             .iter()
-            .filter(|entry| entry.enabled && !entry.brief)
+            .filter(|entry| entry.enabled && entry.place == Place::List)
             .map(|entry| definition(&*entry.tool))
             .collect()
     }
@@ -213,24 +233,69 @@ impl Toolbox {
             let is_fixed = name == super::CALL_TOOL || always.iter().any(|named| named == name);
             let is_listed = is_fixed || entry.enabled && left > 0;
             left -= usize::from(is_listed && !is_fixed);
-            entry.brief = !is_listed;
+            entry.place = if is_listed { Place::List } else { Place::Prompt };
         }
+    }
+
+    /// Limits the definitions of servers' tools to a share of the window: those that do not fit
+    /// into `budget` tokens together with all other tools are described in short in the system
+    /// prompt. Returns their number.
+    pub(crate) fn limit_tokens(&mut self, counter: &Counter, budget: usize) -> usize {
+        let tokens = |entry: &Entry| counter.tool(&definition(&*entry.tool).definition());
+        let is_listed = |entry: &&Entry| entry.enabled && entry.place == Place::List;
+        let all: usize = self.tools.iter().filter(is_listed).map(tokens).sum();
+        if all <= budget {
+            return 0;
+        }
+        let is_own = |entry: &Entry| !entry.tool.name().contains(SERVER_SEPARATOR);
+        let own: usize =
+            self.tools.iter().filter(is_listed).filter(|entry| is_own(entry)).map(tokens).sum();
+        let mut left = budget.saturating_sub(own);
+        let mut count = 0;
+        for entry in self.tools.iter_mut().filter(|entry| entry.enabled && !is_own(entry)) {
+            let size = tokens(entry);
+            if size > left {
+                entry.place = Place::PromptInShort;
+                count += 1;
+            }
+            left = left.saturating_sub(size);
+        }
+        if count > 0 {
+            self.enable_description();
+        }
+        count
+    }
+
+    /// Enables the tool that returns the description of another one.
+    fn enable_description(&mut self) {
+        let description = self.tools.iter_mut().find(|entry| entry.tool.name() == DESCRIBE_TOOL);
+        if let Some(entry) = description {
+            entry.enabled = true;
+        }
+    }
+
+    /// Returns the description of a tool: what it does and its arguments.
+    pub(crate) fn description(&self, name: &str) -> Option<String> {
+        let tool = self.find(name)?;
+        Some(format!("{name}: {} Arguments: {}", tool.about(), tool.schema()))
     }
 
     /// Returns one line for each enabled tool that is not in the tool list, for the system prompt.
     #[must_use]
     pub fn brief(&self) -> Vec<String> {
-        let unlisted = self.tools.iter().filter(|entry| entry.enabled && entry.brief);
-        unlisted
-            .map(|entry| {
-                format!(
-                    "{}: {} Arguments: {}",
-                    entry.tool.name(),
-                    entry.tool.about(),
-                    entry.tool.schema()
-                )
-            })
-            .collect()
+        let line = |entry: &Entry| {
+            let name = entry.tool.name();
+            match entry.place {
+                Place::List => None,
+                Place::Prompt => self.description(name),
+                Place::PromptInShort => {
+                    let about = entry.tool.about().lines().next().unwrap_or_default();
+                    let about: String = about.chars().take(SHORT_CHARS).collect();
+                    Some(format!("{name}: {about} (call {DESCRIBE_TOOL} for its arguments)"))
+                }
+            }
+        };
+        self.tools.iter().filter(|entry| entry.enabled).filter_map(line).collect()
     }
 }
 

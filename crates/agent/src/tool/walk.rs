@@ -71,8 +71,8 @@ pub(super) fn walk(
     max_files: usize,
     visit: impl FnMut(&Visited<'_>) -> bool,
 ) -> Result<Missed, Failure> {
-    let place = workspace.place(path)?;
-    let dir = place.dir.open_dir(&place.path).map_err(|error| match error.kind() {
+    let location = workspace.location(path)?;
+    let dir = location.dir.open_dir(&location.path).map_err(|error| match error.kind() {
         ErrorKind::NotADirectory => Failure::new(format!("{path} is not a directory.")),
         _ => workspace.explain(path, error).into(),
     })?;

@@ -3,16 +3,19 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use waterline_sandbox::Workspace;
+use waterline_sandbox::workspace::{FILE_BYTES, FileAt};
 
 use super::{Capability, Failure, Output, Subject, Tool, ToolContext};
-use crate::describe::text;
+use crate::changes::FileDiff;
+use crate::describe::{protected_path, text, values};
 
 #[derive(Debug)]
 pub(super) struct WriteFile;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Arguments {
-    /// The file: relative to the workspace, or absolute inside a granted directory. Missing
+    /// The file: relative to the working directory, or absolute. Missing
     /// directories are created.
     path: String,
     /// The complete content of the file.
@@ -23,8 +26,8 @@ impl Tool for WriteFile {
     type Arguments = Arguments;
     const NAME: &'static str = "write_file";
     const ABOUT: &'static str = "\
-        Create or overwrite a file with the given content. Put deliverables for the user in \
-        `outputs/`. Use edit_file to change part of an existing file.";
+        Create or overwrite a file with the given content. Deliverables that \
+        do not belong to a project go to `outputs/` of your private directory. Use edit_file to change part of an existing file.";
     const CAPABILITY: Capability = Capability::Write;
 
     fn subject(arguments: &Value) -> Subject {
@@ -35,10 +38,20 @@ impl Tool for WriteFile {
         }
     }
 
+    fn protected(arguments: &Value) -> Vec<String> {
+        protected_path(arguments)
+    }
+
+    fn summary(arguments: &Value) -> String {
+        // The change itself is shown as a diff.
+        text(arguments, "path").unwrap_or_else(|| values(arguments))
+    }
+
     async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {
+        let writer = context.clone();
         context
-            .on_files(move |workspace| {
-                let is_new = workspace.write(&arguments.path, arguments.content.as_bytes())?;
+            .on_files(move |_| {
+                let is_new = writer.write(&arguments.path, arguments.content.as_bytes())?;
                 let what = if is_new { "Created" } else { "Overwrote" };
                 Ok(Output::text(format!(
                     "{what} {} ({} bytes)",
@@ -47,5 +60,17 @@ impl Tool for WriteFile {
                 )))
             })
             .await
+    }
+
+    fn preview(arguments: &Arguments, workspace: &Workspace) -> Option<FileDiff> {
+        let Arguments { path, content } = arguments;
+        let real = workspace.resolve(path).ok()?;
+        match workspace.file_at(&real.display().to_string(), FILE_BYTES).ok()? {
+            FileAt::Missing => Some(FileDiff::new(path, None, Some(content.as_bytes()))),
+            FileAt::File { bytes, .. } => {
+                Some(FileDiff::new(path, Some(&bytes), Some(content.as_bytes())))
+            }
+            FileAt::Large { .. } | FileAt::Other => None,
+        }
     }
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
-use waterline_agent::approval::Mode;
+use waterline_agent::approval::{Mode, Ruling};
 use waterline_agent::tool::Toolbox;
 use waterline_agent::{AgentConfig, Ending, UserInput, skill};
 use waterline_sandbox::Shell;
-use waterline_sandbox::small_file::Folder;
+use waterline_sandbox::small_file::Directory;
 
 use crate::test_bed::{Line, TestBed, model, says};
 use crate::yard::{SECRET, Yard, pipe};
@@ -29,7 +29,10 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 /// Trials that need Landlock.
 pub(crate) fn confined_trials() -> Vec<Trial> {
-    trials!["tools": commands_of_the_model_are_confined]
+    trials!["tools":
+        commands_of_the_model_are_confined,
+        commands_of_the_model_change_protected_paths_only_by_name,
+    ]
 }
 
 /// Returns a test bed whose workspace has a note, and links that lead outside.
@@ -206,7 +209,7 @@ fn a_skill_is_not_unpacked_through_a_link(yard: &Yard) {
     let text = "---\nname: tide\ndescription: tides\n---\nlook at the moon\n";
     std::fs::write(yard.spare("skills/tide/SKILL.md"), text).unwrap();
     let add_skill = |config: &mut AgentConfig| {
-        config.skills = skill::find(&[Folder::own(yard.spare("skills"))]).0
+        config.skills = skill::find(&[Directory::own(yard.spare("skills"))]).0
     };
     let call = || vec![("read_file", json!({"path": "skills/tide/SKILL.md"}))];
     let bed = prepared(yard);
@@ -214,6 +217,41 @@ fn a_skill_is_not_unpacked_through_a_link(yard: &Yard) {
     results(&bed, add_skill, call());
     yard.check();
     only_the_last_succeeds(&results(&prepared(yard), add_skill, call()), text);
+}
+
+fn commands_of_the_model_change_protected_paths_only_by_name(yard: &Yard) {
+    let granted = yard.granted("").display().to_string();
+    std::fs::create_dir_all(yard.granted(".husky")).unwrap();
+    std::fs::write(yard.granted(".husky/pre-commit"), "old").unwrap();
+    let bash = |command: &str, protected: &[&str]| {
+        let command = format!("cd '{granted}' && {command}");
+        ("run_bash_command", json!({"command": command, "protected": protected}))
+    };
+    let calls = vec![
+        bash("echo new > .husky/pre-commit", &[]),
+        bash("echo new > free.txt && echo new > .envrc && echo done", &[]),
+        bash("true", &["unknown"]),
+        bash("echo new > .husky/pre-commit; cat .husky/pre-commit", &[".husky"]),
+    ];
+    let results = results(
+        &TestBed::new(),
+        |config| {
+            let mut shell = Shell::new();
+            shell.environment = vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())];
+            config.toolbox = Toolbox::new(Arc::new(shell));
+            config.grants = vec![yard.grant("granted", "")];
+            // The user allows every command.
+            config.approval.rules =
+                vec![waterline_agent::approval::rule("*", "", Ruling::Allow).unwrap()];
+        },
+        calls,
+    );
+    assert!(results[0].contains("[.husky is read-only for commands"), "{results:?}");
+    assert!(results[1].starts_with("done\n[") && results[1].contains(".envrc"), "{results:?}");
+    assert!(results[2].contains("\"unknown\" is not a protected path"), "{results:?}");
+    assert_eq!(results[3], "new");
+    assert!(yard.granted("free.txt").exists() && yard.granted(".envrc.blocked").exists());
+    assert!(!yard.granted(".envrc").exists());
 }
 
 fn commands_of_the_model_are_confined(yard: &Yard) {

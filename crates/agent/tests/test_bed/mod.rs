@@ -17,6 +17,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 use waterline::message::Message;
 use waterline::policy::Policy;
+use waterline_agent::environment::without_notes;
 use waterline_agent::tool::Toolbox;
 use waterline_agent::{
     Agent, AgentConfig, ApprovalReply, ApprovalRequest, Approver, Event, Local, Observer, Question,
@@ -153,14 +154,14 @@ impl TestBed {
             .collect()
     }
 
-    /// Returns each message in short form, without system messages.
+    /// Returns each message in short form, without system messages and the program's notes.
     pub fn story(&self, session: &str) -> Vec<String> {
         let text = |message: &Message| {
             let calls = message.calls().map(|call| format!("calls {}", call.name));
             let results = message.results().map(|result| {
                 format!("{}{}", if result.is_error { "failed: " } else { "" }, result.text())
             });
-            let texts = message.texts().map(str::to_owned);
+            let texts = message.texts().map(|text| without_notes(text).to_owned());
             format!(
                 "{}: {}",
                 message.role.name(),

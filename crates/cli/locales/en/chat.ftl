@@ -12,18 +12,19 @@ command-sessions = List the sessions
 command-load = Switch to another session
 command-resume = Resume an interrupted turn
 command-fork = Continue in a copy of the session, from here or from after message N
-command-rewind = Go back N turns (default: 1); /redo restores them
-command-undo = Undo the last turn, or the last N; /redo restores them
+command-rewind = Go back N turns (default: 1), with the files they changed; /redo restores them
+command-undo = Undo the last turn, or the last N, with the files they changed; /redo restores them
 command-redo = Restore what the last /undo, /rewind or /restore removed; again for the one before
 command-branches = List the branches of this session; with an ID, switch to one
 command-checkpoints = List the checkpoints of this session
-command-restore = Restore the messages and the state of checkpoint N; /redo goes forward again
-command-memory = Show where the memory is and its newest lines; with TEXT, search it
+command-restore = Restore the messages, the state and the files of checkpoint N; /redo goes forward again
+command-memory = List, search or change what later sessions remember
 command-recall = Search all messages of this session
 command-skill = List the skills, turn one on, or turn it off
 command-tools = List the tools and whether the model can use them
 command-todos = Show the task list
 command-unfold = Show call N, or the last one, in full (Ctrl-O)
+command-artifact = List the long outputs of this session, or show one, from LINE or all of it
 command-clean = Delete workspaces and sessions that have not been used for a long time; says for how long, and asks
 command-clear = Start with an empty context; nothing is deleted (/context undo restores it)
 command-reset = Start a new session
@@ -71,6 +72,7 @@ chat-clean-question = { $workspaces ->
    *[other] { $session_days } days
 } would be deleted. Delete them?
 chat-clean-done = Deleted
+chat-clean-declined = Nothing was deleted
 
 ## chat/old_sessions.rs
 
@@ -90,6 +92,7 @@ clear-done = The context is empty; all messages are kept, and /recall finds them
 ## chat/commands/compact.rs
 
 compact-nothing = Nothing to fold
+compact-declined = Nothing was folded
 compact-question = Fold?
 compact-totals = { $before } → { $after } tokens: { $kept ->
     [one] { $kept } message is unchanged
@@ -111,6 +114,7 @@ setting-not-set = not set
 setting-unknown = no setting is named { $key }; the settings are { $settings }, and the keys of the policy
 setting-steps-invalid = agent_max_steps = { $value } is invalid; it must be a whole number from 1 to 1000
 setting-conflict = this conflicts with the flags or the config
+setting-adjusted = { $key } is now { $value }: it must be lower than fold.high
 
 ## chat/commands/policy_keys.rs
 
@@ -144,6 +148,7 @@ context-messages = { $count ->
 }
 context-tools = tool definitions
 context-system-prompt = system prompt
+context-instructions = With instructions from { $files }
 context-verbatim = messages
 context-free = free
 context-answer = reserved for the answer
@@ -152,7 +157,7 @@ context-older-turns = … { $count ->
    *[other] { $count } older turns
 }
 context-turn = turn { $turn } [{ $message }] { $text }
-context-total = { $used } tokens / high mark { $high } / window { $window }
+context-total = { $used } tokens; a fold starts at { $high }; window: { $window } for the prompt and { $answer } for the answer
 
 ## chat/commands/cost.rs
 
@@ -160,7 +165,8 @@ cost-calls = Calls: { $count }
 cost-prompt-tokens = Prompt tokens: { $tokens } ({ $share }% from the cache)
 cost-answer-tokens = Answer tokens: { $tokens }
 cost-price = Price: { $price }
-cost-price-unknown = Price: unknown; set `price` under [models.NAME] in the config
+cost-price-unknown = Price: unknown for { $model }; set `price` under [models."{ $model }"] in the config, or add the model to prices.toml
+cost-price-date = (price of { $model } as of { $date })
 cost-sub-agents = Of these, sub-agents: { $count ->
     [one] { $count } call
    *[other] { $count } calls
@@ -218,9 +224,35 @@ load-done = Loaded session: { $id }
 
 ## chat/commands/memory.rs
 
-memory-off = Memory is off. Turn it on with --memory DIR, or with `memory = …` in the config
-memory-empty = The memory is empty
+memory-off = Memory is off. Turn it on with --memory DIR, or with `memory = true` in the config
+memory-empty = The memory is empty. /memory add TEXT adds a fact
 memory-no-match = No matches in the memory
+memory-added = Added. Later sessions will know it
+memory-known = The memory has this already
+memory-replaced = Replaced: { $earlier }
+memory-forgotten = Forgotten: { $fact }
+memory-secret = This looks like it has a key or a password in it, so it is not written to memory
+memory-nothing = There is nothing to remember
+memory-no-such =
+    { $count ->
+        [0] There is no memory { $number }; the memory is empty
+        [one] There is no memory { $number }; there is only 1
+       *[other] There is no memory { $number }; the numbers go from 1 to { $count }
+    }
+memory-instructions = Instructions
+memory-preferences = Preferences
+memory-facts = Facts
+memory-superseded = Superseded
+memory-newest = Newest lines of the daily files
+memory-source = ({ $day }, session { $session }, message { $message })
+memory-recognised = Remembered for later sessions (/memory forget removes it): { $text }
+memory-recognised-replaced = Remembered for later sessions (/memory forget removes it): { $text } – instead of: { $earlier }
+memory-recognised-session = Kept for this session: { $text }
+memory-review =
+    { $count ->
+        [one] Learned in this session (/memory forget N removes it):
+       *[other] Learned in this session (/memory forget N removes one):
+    }
 
 ## chat/commands/model.rs
 
@@ -232,6 +264,14 @@ model-list-config = In the config: { $names }
 ## chat/commands/recall.rs
 
 recall-no-match = No matches in this session
+recall-words = has: { $words }
+recall-neighbour = next to a message that matches
+recall-session = in a session that matches
+recall-speaker = by the person named
+recall-date = from the date named
+recall-instruction = a standing instruction
+recall-preference = a preference
+recall-meaning = similar in meaning
 
 ## chat/commands/redo.rs
 
@@ -276,7 +316,11 @@ status-turn-interrupted = interrupted; /resume continues it
 status-turn-finished = finished
 status-context = context
 status-window = window
-status-window-tokens = { $prompt } tokens for the prompt, { $answer } for the answer
+status-window-tokens = { $prompt } tokens for the prompt, { $answer } for the answer ({ $source })
+window-source-setting = as set
+window-source-server = as the server reports
+window-source-catalogue = of the built-in table
+window-source-guess = a guess; set it with --window
 status-folds = folds
 status-approval = approval
 status-commands = commands
@@ -285,6 +329,8 @@ status-commands-unconfined = not confined ({ $why })
 status-network = network
 status-network-on = commands may use it
 status-network-off = not for commands
+status-directory = working directory
+status-network-hosts = commands may reach { $hosts }
 status-workspace = workspace
 status-grants = granted
 status-failed-hooks = failed hooks
@@ -310,7 +356,30 @@ undo-count = { $before } → { $after ->
 }
 undo-turn = Undone: { $message }
 undo-turns = Undone from here on: { $message }
-undo-note = Files in the workspace are not changed; /redo restores the messages
+undo-note = /redo restores the messages and the files
+
+## chat/files.rs, moved_files.rs
+
+files-overwrite = You changed { $path } after the agent did. Overwrite your change?
+files-overwrite-all = You changed { $paths } after the agent did. Overwrite your changes?
+files-not-moved = Files are not changed; --files restores them too
+files-no-workspace = session { $id } has no workspace on this machine, so its files cannot be restored
+files-restored = Restored { $paths }
+files-removed = Removed { $paths }
+files-in-part = Restored to your version: { $paths }
+files-kept = Kept as changed outside this session: { $paths }
+files-too-large = Not restored, larger than { $limit } MB: { $paths }
+files-failed = Not restored: { $path }: { $why }
+
+## chat/commands/artifact.rs
+
+artifact-none = No artifacts: no output of this session was too long for the context
+artifact-unknown = No single artifact of this session begins with { $id }; /artifact lists them
+artifact-size = { $bytes } bytes
+artifact-more = … { $count ->
+    [one] { $count } more line
+   *[other] { $count } more lines
+}; /artifact { $id } { $next } continues, /artifact { $id } all shows everything
 
 ## chat/commands/unfold.rs
 
@@ -331,12 +400,19 @@ gauge-cache = cache { $share }%
 ## chat/greeting.rs
 
 greeting = Session { $id }, model { $model }. /help lists the commands, Ctrl-C stops a turn, Ctrl-D quits.
-greeting-private = The agent works in a private directory. Type #name to attach a file; start with --allow-dir . to let it work here.
+greeting-private = The agent works in a private directory. Type #name to attach a file; start with --workspace here to let it work in this directory.
+greeting-here = The agent works in { $path }. Start with --workspace private to give it a directory of its own.
 greeting-write = The agent works in { $path }. It may also change files in { $write }.
 greeting-read = The agent works in { $path }. It may also read { $read }.
 greeting-write-read = The agent works in { $path }. It may also change files in { $write }, and read { $read }.
-greeting-memory = What leaves the context is summarized in { $path }. Switch it off with `memory = false` in the config.
+greeting-memory =
+    { $count ->
+        [one] 1 memory from earlier sessions; /memory shows it.
+       *[other] { $count } memories from earlier sessions; /memory shows them.
+    }
 greeting-resume = Resume with: { $command }
+greeting-cost = This session cost { $price }.
+window-guess = { $model }: the server does not report its context window, so { $window } tokens for the prompt are a guess. Set the real number with --window, or with `window` under [models."{ $model }"] in the config.
 
 ## chat/mod.rs
 
@@ -363,6 +439,9 @@ trust-question =
     Everything you write and everything the agent reads is sent there.
     Approve this for this directory from now on? [y/n]
 trust-unreadable = cannot read the answer
+place-question =
+    The agent can work in { $path }: it reads files there, and asks before it changes any.
+    Let it work in this directory from now on? [y/n]
 
 ## input.rs
 

@@ -13,6 +13,7 @@ error-log-full = no space left on the disk of { $name }; this write was not stor
 error-log-locked = { $name } is locked by another process; wait for it to finish, or stop it
 error-log-busy = all { $connections } connections to { $name } were in use for { $wait }; retry, or raise the connection limit
 error-log-flush = a write to { $name } failed ({ $cause }) and no more writes are accepted; check the disk and restart: every acknowledged write is stored
+error-log-deleted = the file { $name } was deleted or replaced while it was in use; this write is lost, and no more writes are accepted: restore the file and restart
 error-log-damaged = { $name } is damaged ({ $cause }); `waterline sessions verify` lists the damage, `waterline sessions export` saves what is readable, a backup has the rest
 error-log-connection = no connection to { $name } ({ $cause }); check that the server is running, then retry
 error-log-conflict = session { $session } was modified concurrently (now at message { $position }); reload it and retry, or fork it
@@ -39,11 +40,13 @@ error-config-seed-variable = { $name } is { $value }
 error-config-no-home = cannot expand { $path }: HOME is not set; use an absolute path
 error-config-no-data-directory = no data directory: HOME is not set; set HOME, or name a log with --db
 error-config-policy-file = cannot read the policy file { $name }
+error-config-foreign-policy = invalid policy file { $name }; its content is not shown, because a project or a session names it. `waterline policy show { $name }` shows what is wrong
 error-config-policy-text = invalid policy file { $name }
 error-config-key-file = cannot read the API key file { $path }
 error-config-key-variable = no API key for { $model }: ${ $variable } is not set
 error-config-no-key = { $model } needs an API key: set ${ $variable }; for your own server, give its URL with --base-url
 error-config-no-model = { $base } does not list its models; name one with --model
+error-config-directory = cannot work in { $path }; name another directory with --workspace
 error-config-summarizer = cannot use the configured summariser
 error-config-approvals = cannot save the approved addresses in { $path }
 
@@ -115,6 +118,7 @@ error-sandbox-not-text = { $path } is not a text file ({ $bytes } bytes)
 error-sandbox-path = invalid path "{ $path }": { $why }
 error-sandbox-read-only = { $path } is read-only: you granted read access only
 error-sandbox-protected = { $path } records which session owns this workspace and cannot be changed
+error-sandbox-protected-link = { $path } leads to { $target }, which is protected; use that path instead of the link
 error-sandbox-permissions = permission denied for { $path } or a directory above it; chmod can change that
 
 ## Session files of other programs

@@ -6,6 +6,8 @@ cannot-read = cannot read { $path }
 cannot-open = cannot open { $path }
 cannot-write = cannot write { $path }
 cannot-create = cannot create { $path }
+directory-missing = the directory does not exist
+input-missing = { $name } is neither a file nor a session in the log; `waterline sessions list` shows the sessions
 file-exists = { $path } already exists; overwrite it with --force
 file-is-input = { $path } is an input file and cannot be overwritten; choose another file
 standard-input = standard input
@@ -59,6 +61,12 @@ kept-model = this session used { $before } so far; it continues with { $now }
 
 run-session = session { $id }, model { $model }
 run-failed = { $name } failed: { $cause }
+refused-outside = the sandbox may have refused access to { $path }; to let commands read it, add read_dirs = ["{ $path }"] under [agent] in your config; to let them change it, grant a directory with --allow-dir
+refused-read-only = the sandbox may have refused to change { $path }: its directory is granted for reading only; grant it without :ro
+refused-protected = { $name } is read-only for commands; to let them change it, add writable_protected = ["{ $name }"] under [agent] in your config
+refused-moved = the command created or changed { $path }, which is protected; its version is now { $moved }; to allow it, add writable_protected = ["{ $name }"] under [agent] in your config
+refused-restored = the command changed { $path }, which is protected; it was restored; to allow it, add writable_protected = ["{ $name }"] under [agent] in your config
+refused-network = the sandbox may have refused a connection; to allow a host, use --allow-host HOST, or add network = ["HOST"] under [agent] in your config
 run-schema-kept = --schema is for new turns; this turn keeps its schema
 run-stopped = stopped; everything so far is in session { $session }
 run-no-message = no message; give it as an argument or on standard input

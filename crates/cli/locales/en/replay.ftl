@@ -54,6 +54,7 @@ replay-lost-count =
         [one] 1 value
        *[other] { $values } values
     }
+replay-lost-more = … { $count } more; --json lists all
 replay-lost-truncated = truncated before it was first sent
 replay-lost-folded = lost with fold { $fold } before message { $before }
 replay-lost-value = { $value }  from message { $seen } ({ $by }), { $cause }; { $tool } needed it in message { $needed }

@@ -47,6 +47,7 @@ show-earlier =
        *[other] { $count } earlier messages
     } (show all with -n 0)
 
+diff-more = … { $count } more; --limit 0 shows all
 diff-nothing-shared = the sessions share no messages
 diff-shared =
     { $count ->
@@ -59,7 +60,10 @@ diff-own =
        *[other] { $count } other messages
     }
 
-rewind-done = { $id }: { $before } → { $after } messages
+rewind-done = { $id }: { $before } → { $after ->
+    [one] { $after } message
+   *[other] { $after } messages
+}
 checkpoint-line = { $count ->
         [one] 1 message
        *[other] { $count } messages

@@ -3,6 +3,7 @@
 ## terminal/activity.rs
 
 activity-retrying = retrying
+activity-reading = reading { $tokens } tokens
 activity-thinking = thinking
 activity-thinking-count = thinking, { $count ->
     [one] { $count } character
@@ -21,6 +22,15 @@ call-todos = { $count ->
     [one] { $count } todo
    *[other] { $count } todos
 }
+call-changed = Changed: { $files }
+call-more-files = { $count ->
+    [one] { $count } more file
+   *[other] { $count } more files
+}
+diff-more-lines = … { $count ->
+    [one] { $count } more line
+   *[other] { $count } more lines
+}, /unfold { $number } shows all
 call-more-lines = … { $count ->
     [one] { $count } more line
    *[other] { $count } more lines
@@ -28,10 +38,19 @@ call-more-lines = … { $count ->
 
 ## terminal/asking.rs
 
+approval-more-lines = … { $count ->
+    [one] { $count } more line; v shows it
+   *[other] { $count } more lines; v shows them
+}
 approval-question = [y]es, [n]o, or type what to do instead
 approval-question-command = [y]es, [n]o, [a]lways allow this command, or type what to do instead
 approval-question-tool = [y]es, [n]o, [a]lways allow this tool, or type what to do instead
+approval-question-directory = [y]es, for this session, [n]o, [a]lways in this directory, or type what to do instead
 question-prompt = Answer (leave empty to answer later):
+
+## terminal/command_menu.rs
+
+menu-more = … { $count } more
 
 ## terminal/footer.rs
 
@@ -42,7 +61,6 @@ footer-more = … { $count } more
 
 ## terminal/front_end.rs
 
-approval-no-reply = no one available to approve it
 hook-failed = { $middleware }: { $hook } failed: { $why }
 
 ## terminal/line.rs

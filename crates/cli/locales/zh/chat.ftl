@@ -12,18 +12,19 @@ command-sessions = 列出会话
 command-load = 切换到另一个会话
 command-resume = 继续中断的一轮
 command-fork = 在会话的副本中继续，从此处或第 N 条消息之后
-command-rewind = 回退 N 轮（默认 1）；/redo 可恢复
-command-undo = 撤销上一轮或最近 N 轮；/redo 可恢复
+command-rewind = 回退 N 轮（默认 1）及其更改的文件；/redo 可恢复
+command-undo = 撤销上一轮或最近 N 轮及其更改的文件；/redo 可恢复
 command-redo = 恢复上次 /undo、/rewind 或 /restore 移除的内容；可多次使用
 command-branches = 列出本会话的分支；给出 ID 则切换
 command-checkpoints = 列出本会话的检查点
-command-restore = 恢复检查点 N 的消息和状态；/redo 可再次前进
-command-memory = 显示记忆的位置和最新内容；给出文字则搜索
+command-restore = 恢复检查点 N 的消息、状态和文件；/redo 可再次前进
+command-memory = 列出、搜索或修改以后的会话会记得的内容
 command-recall = 搜索本会话的全部消息
 command-skill = 列出技能，启用或停用一个技能
 command-tools = 列出工具及模型能否使用
 command-todos = 显示任务列表
 command-unfold = 完整显示第 N 个或最近一次调用（Ctrl-O）
+command-artifact = 列出本会话的长输出，或显示其中一个（从第 LINE 行起，或全部）
 command-clean = 删除长期未用的工作区和会话；会说明天数并先询问
 command-clear = 从空的上下文开始；不删除任何内容（/context undo 可恢复）
 command-reset = 开始新会话
@@ -56,6 +57,7 @@ cancel-nothing = 没有正在进行的操作
 chat-clean-nothing = 没有可清理的内容
 chat-clean-question = 将删除 { $workspace_days } 天未用的 { $workspaces } 个工作区和 { $session_days } 天未用的 { $sessions } 个会话。确定删除吗？
 chat-clean-done = 已删除
+chat-clean-declined = 未删除任何内容
 
 ## chat/old_sessions.rs
 
@@ -69,6 +71,7 @@ clear-done = 上下文已清空；所有消息仍保留，可用 /recall 查找
 ## chat/commands/compact.rs
 
 compact-nothing = 没有可折叠的内容
+compact-declined = 未折叠
 compact-question = 折叠吗？
 compact-totals = { $before } → { $after } 个 token：{ $kept } 条消息不变，{ $shortened } 条缩短，{ $summarized } 条被总结；不会删除任何内容
 compact-more-slots = … 另有 { $count } 项
@@ -84,6 +87,7 @@ setting-not-set = 未设置
 setting-unknown = 没有名为 { $key } 的设置；可用的设置：{ $settings }，以及策略的键
 setting-steps-invalid = agent_max_steps = { $value } 无效；必须是 1 到 1000 的整数
 setting-conflict = 与命令行参数或配置冲突
+setting-adjusted = { $key } 现为 { $value }：它必须低于 fold.high
 
 ## chat/commands/policy_keys.rs
 
@@ -108,12 +112,13 @@ context-nothing-to-undo = 没有可撤销的操作：没有折叠或清空过
 context-messages = { $count } 条消息：user { $user }，assistant { $assistant }，tool { $tool }，system { $system }；{ $characters } 个字符
 context-tools = 工具定义
 context-system-prompt = 系统提示
+context-instructions = 包含来自 { $files } 的说明
 context-verbatim = 消息
 context-free = 空闲
 context-answer = 留给回答
 context-older-turns = … 另有 { $count } 个更早的轮次
 context-turn = 第 { $turn } 轮 [{ $message }] { $text }
-context-total = { $used } 个 token / 高水位 { $high } / 窗口 { $window }
+context-total = { $used } 个 token；到 { $high } 时折叠；窗口：提示 { $window }，回答 { $answer }
 
 ## chat/commands/cost.rs
 
@@ -121,7 +126,8 @@ cost-calls = 调用：{ $count }
 cost-prompt-tokens = 提示 token：{ $tokens }（{ $share }% 来自缓存）
 cost-answer-tokens = 回答 token：{ $tokens }
 cost-price = 费用：{ $price }
-cost-price-unknown = 费用：未知；可在配置的 [models.名称] 下设置 `price`
+cost-price-unknown = 费用：{ $model } 的价格未知；可在配置的 [models."{ $model }"] 下设置 `price`，或把该模型写入 prices.toml
+cost-price-date = （{ $model } 的价格，{ $date }）
 cost-sub-agents = 其中子代理：{ $count } 次调用，提示 token { $prompt }，回答 token { $answers }
 cost-sub-agents-price = 其中子代理：{ $count } 次调用，提示 token { $prompt }，回答 token { $answers }，费用 { $price }
 
@@ -164,9 +170,33 @@ load-done = 已加载会话：{ $id }
 
 ## chat/commands/memory.rs
 
-memory-off = 未启用记忆。可用 --memory 目录 或配置中的 `memory = …` 启用
-memory-empty = 还没有记忆
+memory-off = 未启用记忆。可用 --memory 目录 或配置中的 `memory = true` 启用
+memory-empty = 还没有记忆。/memory add 文字 可添加一条
 memory-no-match = 记忆中没有匹配的内容
+memory-added = 已添加，以后的会话都会知道
+memory-known = 记忆中已有这一条
+memory-replaced = 已替换：{ $earlier }
+memory-forgotten = 已忘记：{ $fact }
+memory-secret = 内容像是含有密钥或密码，因此不写入记忆
+memory-nothing = 没有要记住的内容
+memory-no-such =
+    { $count ->
+        [0] 没有第 { $number } 条记忆；记忆为空
+       *[other] 没有第 { $number } 条记忆；编号从 1 到 { $count }
+    }
+memory-instructions = 长期要求
+memory-preferences = 偏好
+memory-facts = 事实
+memory-superseded = 已被取代
+memory-newest = 每日记忆的最新内容
+memory-source = （{ $day }，会话 { $session }，第 { $message } 条消息）
+memory-recognised = 已记住，以后的会话也适用（/memory forget 可删除）：{ $text }
+memory-recognised-replaced = 已记住，以后的会话也适用（/memory forget 可删除）：{ $text }——取代：{ $earlier }
+memory-recognised-session = 在本会话中保留：{ $text }
+memory-review =
+    { $count ->
+       *[other] 本会话学到的内容（/memory forget 编号 可删除）：
+    }
 
 ## chat/commands/model.rs
 
@@ -178,6 +208,14 @@ model-list-config = 配置中：{ $names }
 ## chat/commands/recall.rs
 
 recall-no-match = 本会话中没有匹配的内容
+recall-words = 包含：{ $words }
+recall-neighbour = 与匹配的消息相邻
+recall-session = 所在会话匹配
+recall-speaker = 出自所提到的人
+recall-date = 来自所提到的日期
+recall-instruction = 长期要求
+recall-preference = 偏好
+recall-meaning = 意思相近
 
 ## chat/commands/redo.rs
 
@@ -222,7 +260,11 @@ status-turn-interrupted = 已中断；/resume 继续
 status-turn-finished = 已完成
 status-context = 上下文
 status-window = 窗口
-status-window-tokens = 提示 { $prompt } 个 token，回答 { $answer } 个
+status-window-tokens = 提示 { $prompt } 个 token，回答 { $answer } 个（{ $source }）
+window-source-setting = 已设置
+window-source-server = 由服务器报告
+window-source-catalogue = 来自内置表
+window-source-guess = 猜测值；用 --window 设置
 status-folds = 折叠
 status-approval = 批准
 status-commands = 命令
@@ -231,6 +273,8 @@ status-commands-unconfined = 未隔离（{ $why }）
 status-network = 网络
 status-network-on = 命令可以使用
 status-network-off = 命令不可使用
+status-directory = 工作目录
+status-network-hosts = 命令可以访问 { $hosts }
 status-workspace = 工作区
 status-grants = 授权目录
 status-failed-hooks = 失败的钩子
@@ -253,7 +297,27 @@ todos-none = 没有待办任务
 undo-count = { $before } → { $after } 条消息
 undo-turn = 已撤销：{ $message }
 undo-turns = 已撤销，自此起：{ $message }
-undo-note = 工作区中的文件不受影响；/redo 可恢复消息
+undo-note = /redo 可恢复消息和文件
+
+## chat/files.rs, moved_files.rs
+
+files-overwrite = 代理修改 { $path } 之后您又改过它。要覆盖您的修改吗？
+files-overwrite-all = 代理修改 { $paths } 之后您又改过它们。要覆盖您的修改吗？
+files-not-moved = 文件未更改；--files 可同时恢复文件
+files-no-workspace = 会话 { $id } 在本机没有工作区，无法恢复其文件
+files-restored = 已恢复 { $paths }
+files-removed = 已删除 { $paths }
+files-in-part = 已恢复到您的版本：{ $paths }
+files-kept = 在会话之外被修改过，保持不变：{ $paths }
+files-too-large = 未恢复，大于 { $limit } MB：{ $paths }
+files-failed = 未恢复：{ $path }：{ $why }
+
+## chat/commands/artifact.rs
+
+artifact-none = 没有长输出：本会话的输出都在上下文长度之内
+artifact-unknown = 本会话中没有唯一以 { $id } 开头的长输出；/artifact 可列出
+artifact-size = { $bytes } 字节
+artifact-more = … 还有 { $count } 行；/artifact { $id } { $next } 继续，/artifact { $id } all 显示全部
 
 ## chat/commands/unfold.rs
 
@@ -274,12 +338,18 @@ gauge-cache = 缓存 { $share }%
 ## chat/greeting.rs
 
 greeting = 会话 { $id }，模型 { $model }。/help 列出命令，Ctrl-C 停止一轮，Ctrl-D 退出。
-greeting-private = 代理在私有目录中工作。输入 #文件名 可附带文件；用 --allow-dir . 启动可让它在此目录工作。
+greeting-private = 代理在私有目录中工作。输入 #文件名 可附带文件；用 --workspace here 启动可让它在此目录工作。
+greeting-here = 代理在 { $path } 中工作。用 --workspace private 启动可让它在自己的私有目录中工作。
 greeting-write = 代理在 { $path } 中工作。还可读写 { $write }。
 greeting-read = 代理在 { $path } 中工作。还可读取 { $read }。
 greeting-write-read = 代理在 { $path } 中工作。还可读写 { $write }，读取 { $read }。
-greeting-memory = 移出上下文的内容会总结到 { $path }。在配置中写 `memory = false` 可关闭。
+greeting-memory =
+    { $count ->
+       *[other] 有 { $count } 条来自以往会话的记忆；/memory 可查看。
+    }
 greeting-resume = 继续此会话：{ $command }
+greeting-cost = 此会话费用：{ $price }。
+window-guess = { $model }：服务器没有报告上下文窗口，提示的 { $window } 个 token 是猜测值。请用 --window 设置实际值，或在配置的 [models."{ $model }"] 下设置 `window`。
 
 ## chat/mod.rs
 
@@ -306,6 +376,9 @@ trust-question =
     您所写的和代理所读取的内容都会发送到那里。
     批准吗（此后对此目录有效）？[y/n]
 trust-unreadable = 无法读取回答
+place-question =
+    代理可以在 { $path } 中工作：读取其中的文件，修改前会先询问。
+    以后都让它在此目录工作吗？[y/n]
 
 ## input.rs
 

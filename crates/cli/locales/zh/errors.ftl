@@ -13,6 +13,7 @@ error-log-full = { $name } 所在磁盘空间不足；本次内容未写入，�
 error-log-locked = { $name } 已被其他进程锁定；请等待其结束或终止该进程
 error-log-busy = { $name } 的 { $connections } 个连接在 { $wait } 内全部被占用；请重试，或增加连接数
 error-log-flush = 写入 { $name } 失败（{ $cause }），已停止写入；请检查磁盘后重新启动：此前已确认的内容均已保存
+error-log-deleted = 文件 { $name } 在使用中被删除或替换；本次写入已丢失，已停止写入：请恢复该文件后重新启动
 error-log-damaged = { $name } 已损坏（{ $cause }）；`waterline sessions verify` 列出损坏之处，`waterline sessions export` 导出可读取的内容，其余可从备份恢复
 error-log-connection = 无法连接 { $name }（{ $cause }）；请确认服务器正在运行，然后重试
 error-log-conflict = 会话 { $session } 已被同时修改（现有 { $position } 条消息）；请重新加载后重试，或创建分支会话
@@ -46,11 +47,13 @@ error-config-seed-variable = { $name } 为 { $value }
 error-config-no-home = 无法展开 { $path }：未设置 HOME；请使用绝对路径
 error-config-no-data-directory = 没有数据目录：未设置 HOME；请设置 HOME，或用 --db 指定日志
 error-config-policy-file = 无法读取策略文件 { $name }
+error-config-foreign-policy = 策略文件 { $name } 无效；它由项目或会话指定，因此不显示其内容。运行 `waterline policy show { $name }` 查看原因
 error-config-policy-text = 策略文件 { $name } 无效
 error-config-key-file = 无法读取密钥文件 { $path }
 error-config-key-variable = 没有 { $model } 的 API 密钥：未设置 ${ $variable }
 error-config-no-key = { $model } 需要 API 密钥：请设置 ${ $variable }；使用自己的服务器时，请用 --base-url 指定地址
 error-config-no-model = { $base } 没有列出其模型；请用 --model 指定
+error-config-directory = 无法在 { $path } 中工作；请用 --workspace 指定其他目录
 error-config-summarizer = 无法使用配置中的摘要模型
 error-config-approvals = 无法将已批准的地址保存到 { $path }
 
@@ -122,6 +125,7 @@ error-sandbox-not-text = { $path } 不是文本文件（{ $bytes } 字节）
 error-sandbox-path = 路径“{ $path }”无效：{ $why }
 error-sandbox-read-only = { $path } 为只读：您只授予了读取权限
 error-sandbox-protected = { $path } 记录此工作区所属的会话，不能修改
+error-sandbox-protected-link = { $path } 指向受保护的 { $target }；请直接使用该路径，而不是链接
 error-sandbox-permissions = 没有访问 { $path } 或其上级目录的权限；可用 chmod 修改
 
 ## 其他程序的会话文件

@@ -6,6 +6,8 @@ cannot-read = 无法读取 { $path }
 cannot-open = 无法打开 { $path }
 cannot-write = 无法写入 { $path }
 cannot-create = 无法创建 { $path }
+directory-missing = 目录不存在
+input-missing = { $name } 既不是文件，也不是日志中的会话；`waterline sessions list` 列出会话
 file-exists = { $path } 已存在；可用 --force 覆盖
 file-is-input = { $path } 是输入文件，不能覆盖；请选择其他文件
 standard-input = 标准输入
@@ -47,6 +49,12 @@ kept-model = 此会话之前使用 { $before }；此后使用 { $now }
 
 run-session = 会话 { $id }，模型 { $model }
 run-failed = { $name } 失败：{ $cause }
+refused-outside = 沙箱可能拒绝了对 { $path } 的访问；如需允许命令读取，请在配置的 [agent] 下添加 read_dirs = ["{ $path }"]；如需允许修改，请用 --allow-dir 授权目录
+refused-read-only = 沙箱可能拒绝了对 { $path } 的修改：其目录只授权读取；授权时请去掉 :ro
+refused-protected = { $name } 对命令只读；如需允许命令修改，请在配置的 [agent] 下添加 writable_protected = ["{ $name }"]
+refused-moved = 命令创建或修改了受保护的 { $path }；命令的版本现为 { $moved }；如需允许，请在配置的 [agent] 下添加 writable_protected = ["{ $name }"]
+refused-restored = 命令修改了受保护的 { $path }，已恢复；如需允许，请在配置的 [agent] 下添加 writable_protected = ["{ $name }"]
+refused-network = 沙箱可能拒绝了连接；如需允许某个主机，请使用 --allow-host HOST，或在配置的 [agent] 下添加 network = ["HOST"]
 run-schema-kept = --schema 只用于新的一轮；本轮保留原有的 schema
 run-stopped = 已停止；此前的内容都在会话 { $session } 中
 run-no-message = 没有消息；请作为参数或通过标准输入提供

@@ -33,6 +33,7 @@ replay-judge-too-long = 上下文超出评判模型的窗口；请使用更小�
 replay-lost = { $session } 中遗忘的值
 replay-lost-of-several = { $session } 中遗忘的值，该会话调用最多（用 --session ID 选择其他会话）
 replay-lost-count = { $values } 个值中的 { $lost } 个
+replay-lost-more = … 还有 { $count } 个；--json 列出全部
 replay-lost-truncated = 首次发送前已被截断
 replay-lost-folded = 在第 { $before } 条消息前的折叠 { $fold } 中丢失
 replay-lost-value = { $value }  来自第 { $seen } 条消息（{ $by }），{ $cause }；{ $tool } 在第 { $needed } 条消息中需要它

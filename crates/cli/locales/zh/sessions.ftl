@@ -37,6 +37,7 @@ show-todos = { $count } 个任务
 show-question = 等待您的回答：{ $question }
 show-earlier = … 此前还有 { $count } 条消息（-n 0 显示全部）
 
+diff-more = … 还有 { $count } 条；--limit 0 显示全部
 diff-nothing-shared = 两个会话没有共同的消息
 diff-shared = 共有 { $count } 条消息，最后一条：
 diff-own = { $id }：另有 { $count } 条消息

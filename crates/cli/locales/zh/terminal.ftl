@@ -3,6 +3,7 @@
 ## terminal/activity.rs
 
 activity-retrying = 重试
+activity-reading = 正在读取 { $tokens } 个 token
 activity-thinking = 思考中
 activity-thinking-count = 思考中，{ $count } 个字符
 activity-writing = 正在写 { $tool }
@@ -12,14 +13,23 @@ activity-table = 正在写表格
 ## terminal/arguments.rs
 
 call-todos = { $count } 项任务
+call-changed = 已更改：{ $files }
+call-more-files = 另外 { $count } 个文件
+diff-more-lines = … 还有 { $count } 行，/unfold { $number } 显示全部
 call-more-lines = … 还有 { $count } 行
 
 ## terminal/asking.rs
 
+approval-more-lines = … 还有 { $count } 行；输入 v 查看
 approval-question = 是 [y]，否 [n]，或输入应改为怎么做
 approval-question-command = 是 [y]，否 [n]，始终允许此命令 [a]，或输入应改为怎么做
 approval-question-tool = 是 [y]，否 [n]，始终允许此工具 [a]，或输入应改为怎么做
+approval-question-directory = 是，本次会话内 [y]，否 [n]，在此目录始终允许 [a]，或输入应改为怎么做
 question-prompt = 请回答（留空则稍后回答）：
+
+## terminal/command_menu.rs
+
+menu-more = … 还有 { $count } 条
 
 ## terminal/footer.rs
 
@@ -30,7 +40,6 @@ footer-more = … 还有 { $count } 条
 
 ## terminal/front_end.rs
 
-approval-no-reply = 没有人可以批准
 hook-failed = { $middleware }：{ $hook } 失败：{ $why }
 
 ## terminal/line.rs

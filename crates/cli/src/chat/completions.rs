@@ -2,7 +2,7 @@
 
 use waterline::policy::{PRESETS, Policy};
 use waterline_config::seed::SEEDS;
-use waterline_log::{Filter, Log, Session};
+use waterline_log::{Artifact, Filter, Log, Session};
 
 use super::{Chat, commands};
 use crate::ids;
@@ -11,8 +11,9 @@ use crate::settings::{MODES, approval};
 /// The number of sessions offered, the newest.
 const SESSIONS: usize = 20;
 
-/// Returns the arguments of each command, as far as they are known without I/O.
-pub(super) fn arguments(chat: &Chat) -> Vec<(String, Vec<String>)> {
+/// Returns the arguments of each command, as far as they are known without more I/O.
+pub(super) fn arguments(chat: &Chat, artifacts: &[Artifact]) -> Vec<(String, Vec<String>)> {
+    let digits = |artifact: &Artifact| artifact.hash.chars().take(commands::ID_DIGITS).collect();
     let mut skills: Vec<String> =
         chat.runner.agent.config().skills.iter().map(|skill| skill.id.clone()).collect();
     skills.push("off".to_owned());
@@ -24,6 +25,7 @@ pub(super) fn arguments(chat: &Chat) -> Vec<(String, Vec<String>)> {
         ("config approval", MODES.iter().map(|mode| approval(*mode).to_owned()).collect()),
         ("config model", models(chat)),
         ("model", models(chat)),
+        ("artifact", artifacts.iter().rev().map(digits).collect()),
         ("skill", skills.clone()),
         ("skills", skills),
     ];

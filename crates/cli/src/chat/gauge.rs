@@ -3,6 +3,7 @@
 use waterline_log::Usage;
 use waterline_session::{Level, LiveSession};
 
+use crate::number::short;
 use crate::text;
 
 #[derive(Clone, Debug, Default)]
@@ -10,16 +11,27 @@ pub(super) struct Gauge {
     pub(super) text: String,
     /// How close the next fold is.
     pub(super) level: Level,
+    /// The price of the session so far, if it is known.
+    pub(super) price: Option<String>,
+    /// The tokens of the system prompt.
+    system: usize,
 }
 
-/// Returns the gauge of a session with these calls.
-pub(super) fn of(live: &LiveSession, calls: &[Usage]) -> Gauge {
-    let used = live.context_tokens();
-    let high = live.high_mark();
-    let mut parts = vec![fill(used, high, live.window())];
-    parts.extend(cached(calls));
-    parts.extend(sum(calls).map(dollars));
-    Gauge { text: format!("{} ", parts.join(" · ")), level: Level::of(used, high) }
+impl Gauge {
+    /// Returns the gauge of a session with these calls.
+    pub(super) fn next(&self, live: &LiveSession, calls: &[Usage]) -> Self {
+        // After a clear the system prompt is added again with the next message.
+        let is_empty = live.history().is_empty();
+        let system = if is_empty { self.system } else { live.history().system_tokens() };
+        let used = live.context_tokens() + if is_empty { live.corrected(system) } else { 0 };
+        let high = live.high_mark();
+        let price = sum(calls).map(dollars);
+        let mut parts = vec![fill(used, high, live.window())];
+        parts.extend(cached(calls));
+        parts.extend(price.clone());
+        let text = format!("{} ", parts.join(" · "));
+        Self { text, level: Level::of(used, high), price, system }
+    }
 }
 
 /// Formats the tokens used, the high mark, and the window if it is larger.
@@ -56,29 +68,12 @@ fn sum(calls: &[Usage]) -> Option<f64> {
 
 /// Formats the price of the calls with four digits.
 pub(super) fn price(calls: &[Usage]) -> Option<String> {
-    sum(calls).map(|sum| format!("{sum:.4}"))
-}
-
-/// Formats a number of tokens with about three digits: `1.2k`, `87k`.
-pub(super) fn short(tokens: usize) -> String {
-    match tokens {
-        0..1_000 => tokens.to_string(),
-        1_000..10_000 => format!("{}.{}k", tokens / 1_000, tokens % 1_000 / 100),
-        10_000..1_000_000 => format!("{}k", tokens / 1_000),
-        _ => format!("{}.{}m", tokens / 1_000_000, tokens % 1_000_000 / 100_000),
-    }
+    sum(calls).map(|sum| format!("${sum:.4}"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn tokens_are_shown_short() {
-        let shown: Vec<String> =
-            [0, 999, 1_250, 87_100, 1_048_576].into_iter().map(short).collect();
-        assert_eq!(shown, ["0", "999", "1.2k", "87k", "1.0m"]);
-    }
 
     #[test]
     fn the_window_is_shown_if_it_is_larger_than_the_high_mark() {
@@ -94,6 +89,6 @@ mod tests {
         assert_eq!(sum(&[call(None)]), None);
         assert_eq!(sum(&[call(Some(41_700)), call(None)]).map(dollars).unwrap(), "$0.04");
         assert_eq!(dollars(0.0012), "$0.0012");
-        assert_eq!(price(&[call(Some(41_700))]).unwrap(), "0.0417");
+        assert_eq!(price(&[call(Some(41_700))]).unwrap(), "$0.0417");
     }
 }

@@ -2,7 +2,9 @@
 
 pub mod commands;
 mod completions;
+mod empty_session;
 mod ending;
+pub mod files;
 mod gauge;
 mod greeting;
 mod old_sessions;
@@ -18,7 +20,7 @@ use waterline_agent::expiry::Cleanup;
 use waterline_agent::{
     AgentBuilder, AgentError, ApprovalReply, HandoffRunner, Outcome, Start, UserInput,
 };
-use waterline_config::{Assembly, Config, DEFAULT_WORKSPACE_DAYS, ModelOverrides, Overrides};
+use waterline_config::{Assembly, Config, ModelOverrides, Overrides};
 use waterline_log::{Log, Session};
 use waterline_session::Level;
 
@@ -26,10 +28,11 @@ use crate::db;
 use crate::error::describe;
 use crate::mentions;
 use crate::show::{kept, notice};
-use crate::signals::{end_when_told, interrupted};
+use crate::signals::{exit_on_signal, interrupted};
 use crate::terminal::{Input, Keyboard, Known, Line, Screen, Typed};
 use crate::text;
 use commands::Next;
+use empty_session::EmptySession;
 use gauge::Gauge;
 
 /// The file with the lines typed at the prompt.
@@ -57,6 +60,8 @@ pub struct Opening {
     pub system: Option<String>,
     /// Whether a flag names the log. The command that resumes the session then names it too.
     pub is_log_named: bool,
+    /// Whether a flag trusts the project's servers.
+    pub trusts_project: bool,
 }
 
 /// A conversation.
@@ -64,6 +69,9 @@ pub struct Chat {
     pub(crate) runner: HandoffRunner,
     pub(crate) log: Log,
     is_log_named: bool,
+    trusts_project: bool,
+    /// The current session, if this chat created it and the user has sent no message in it.
+    empty_session: EmptySession,
     /// The configuration of every session opened here.
     pub(crate) assembly: Assembly,
     pub(crate) screen: Arc<Screen>,
@@ -89,9 +97,9 @@ impl Chat {
         let builder = assembly.builder(log.clone())?.start(opening.start).prompt(opening.system);
         let prepared = builder.prepare().await?;
         prepared.config().notices.iter().for_each(|text| screen.print_note(text));
-        prepared.kept.iter().for_each(|setting| screen.print_note(&kept(setting)));
+        prepared.notices.iter().for_each(|setting| screen.print_note(&kept(setting)));
         let known = Arc::new(Mutex::new(Known::default()));
-        let history = db::data_folder().ok().map(|directory| directory.join(HISTORY));
+        let history = db::data_directory().ok().map(|directory| directory.join(HISTORY));
         let reader = log.clone();
         let sessions = Box::new(move || completions::sessions(&reader));
         let input = Input::new(history.as_deref(), Arc::clone(&known), sessions);
@@ -102,10 +110,14 @@ impl Chat {
             screen.clone(),
         )
         .await?;
+        let empty_session = EmptySession::new(log.clone(), prepared.config().workspaces.clone());
+        empty_session.set(prepared.is_new.then(|| prepared.session.id.clone()));
         let mut chat = Self {
             runner,
             log,
             is_log_named: opening.is_log_named,
+            trusts_project: opening.trusts_project,
+            empty_session,
             assembly,
             screen,
             input,
@@ -121,8 +133,12 @@ impl Chat {
     pub fn talk(&mut self, runtime: &Runtime, resumes: bool) -> Result<()> {
         self.clean_up();
         self.runner.agent.live_mut().restore();
-        runtime.block_on(async { end_when_told() });
+        let empty_session = self.empty_session.clone();
+        runtime.block_on(async { exit_on_signal(move || empty_session.remove()) });
         runtime.block_on(self.welcome());
+        if let Err(error) = runtime.block_on(files::finish(self)) {
+            self.screen.print_error(&describe(&error));
+        }
         if let Err(error) = runtime.block_on(self.offer_cleanup()) {
             self.screen.print_error(&describe(&error));
         }
@@ -130,19 +146,24 @@ impl Chat {
             self.screen.print_note(&text!("chat-resuming"));
             self.turn(runtime, None);
         }
-        self.run_lines(runtime)?;
+        let ended = self.run_lines(runtime);
+        runtime.block_on(self.review_memory());
         self.farewell();
-        Ok(())
+        self.empty_session.remove();
+        ended
     }
 
-    /// Removes old workspaces and, if the config says so, old sessions.
+    /// Removes old workspaces and old sessions, if the config says so.
     fn clean_up(&self) {
         let settings = &self.assembly.config.settings.agent;
+        if settings.workspace_days.is_none() && settings.session_days.is_none() {
+            return;
+        }
         let cleanup = Cleanup {
             log: self.log.clone(),
             own: self.session().id.clone(),
             place: self.runner.agent.config().workspaces.clone(),
-            workspace_days: settings.workspace_days.unwrap_or(DEFAULT_WORKSPACE_DAYS),
+            workspace_days: settings.workspace_days,
             session_days: settings.session_days,
         };
         cleanup.in_background();
@@ -237,6 +258,7 @@ impl Chat {
 
     /// Runs one turn. Ctrl-C stops it, and lines that are typed meanwhile steer it.
     fn turn(&mut self, runtime: &Runtime, input: Option<UserInput>) -> LineOutcome {
+        self.empty_session.set(None);
         self.screen.set_history(self.input.recent());
         let outcome = runtime.block_on(async {
             let screen = Arc::clone(&self.screen);
@@ -248,8 +270,9 @@ impl Chat {
             }
         });
         let draft = self.screen.end_turn();
-        self.input.prefill(&draft);
         let stopped = outcome.is_none();
+        let queued = if stopped { self.screen.take_queued() } else { Vec::new() };
+        self.input.prefill(&returned(queued, draft));
         let failed = self.show_outcome(runtime, outcome);
         if let Err(error) = runtime.block_on(self.runner.agent.live_mut().resync()) {
             self.screen.print_error(&error.to_string());
@@ -272,7 +295,7 @@ impl Chat {
                     self.screen.print_note(&note);
                 }
             }
-            Some(Err(AgentError::Finished)) => {
+            Some(Err(AgentError::NothingToResume)) => {
                 self.screen.print_note(&text!("resume-nothing"));
             }
             Some(Err(error)) => {
@@ -280,11 +303,6 @@ impl Chat {
                 return true;
             }
             None => {
-                // What was typed meanwhile was meant for the stopped turn: messages return to the
-                // prompt, commands are dropped.
-                let queued = self.screen.take_queued();
-                let messages = queued.into_iter().filter(|text| !text.starts_with('/'));
-                self.input.prefill(&messages.collect::<Vec<_>>().join("\n"));
                 self.screen.print_note(&text!("chat-stopped"));
                 if let Err(error) = runtime.block_on(self.runner.agent.stop()) {
                     self.screen.print_error(&error.to_string());
@@ -294,15 +312,17 @@ impl Chat {
         false
     }
 
-    /// Opens another session, or this one with other settings.
+    /// Opens another session, or this one with other settings. It needs no server: the models stay
+    /// as they were resolved.
     pub(crate) async fn open(&mut self, id: &str) -> Result<()> {
-        self.assembly.reload_models().await?;
         let config = self.assembly.agent_config()?;
         let is_other = self.session().id != id;
         self.runner =
             HandoffRunner::open(self.log.clone(), id, config, self.screen.clone()).await?;
         if is_other {
             self.screen.forget_calls();
+            let left = self.empty_session.clone();
+            tokio::task::spawn_blocking(move || left.remove()).await?;
         }
         Ok(())
     }
@@ -315,8 +335,16 @@ impl Chat {
         let builder =
             AgentBuilder::new(self.log.clone(), config).role(self.assembly.overrides.role.clone());
         let user = self.session().user.clone();
+        // A fork has the messages of its original; of an empty one it has none.
+        let is_empty = start == Start::New || self.empty_session.id().is_some();
         let session = builder.user(user).start(start).prepare().await?.session;
-        self.open(&session.id).await?;
+        let id = session.id.clone();
+        if let Err(error) = self.open(&id).await {
+            let root = self.runner.agent.config().workspaces.clone();
+            self.on_log(move |log, _| empty_session::remove(log, &id, root)).await?;
+            return Err(error);
+        }
+        self.empty_session.set(is_empty.then_some(id));
         Ok(session)
     }
 
@@ -354,7 +382,7 @@ impl Chat {
     /// Updates what the prompt shows and completes.
     async fn refresh(&mut self) -> Result<()> {
         let usage = self.on_log(commands::all_calls).await?;
-        self.gauge = gauge::of(self.runner.agent.live(), &usage);
+        self.gauge = self.gauge.next(self.runner.agent.live(), &usage);
         let config = self.runner.agent.config();
         let tiers = self.runner.agent.tiers()?;
         let tools = tiers
@@ -366,11 +394,21 @@ impl Chat {
             .map(|skill| (skill.id.clone(), skill.description.chars().take(60).collect()));
         let roles = config.roles.iter().map(|role| (role.name.clone(), role.about.clone()));
         let names = tools.chain(skills).chain(roles).collect();
-        let arguments = completions::arguments(self);
+        let artifacts = self.on_log(|log, id| log.artifacts(id)).await?;
+        let arguments = completions::arguments(self, &artifacts);
         let known = Known { commands: commands::list(), names, arguments };
         *self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = known;
         Ok(())
     }
+}
+
+/// Returns what goes back to the prompt after a turn: the messages that were queued for a stopped
+/// turn, each on its own line, then the draft. Queued commands are dropped: they were meant for
+/// after the turn.
+fn returned(queued: Vec<String>, draft: String) -> String {
+    let messages = queued.into_iter().filter(|text| !text.starts_with('/'));
+    let texts: Vec<String> = messages.chain([draft]).filter(|text| !text.is_empty()).collect();
+    texts.join("\n")
 }
 
 /// Maps words that new users type to commands: they may not know the slash yet.
@@ -393,7 +431,7 @@ async fn listen(screen: &Arc<Screen>, is_terminal: bool) {
     let screen = Arc::clone(screen);
     let _keyboard =
         Keyboard::listen(screen.has_footer(), screen.typing(), move |typed| match typed {
-            Typed::Begun(_) => screen.draft_changed(),
+            Typed::Draft(_) => screen.draft_changed(),
             Typed::Line(line) if line == "/cancel" => cancelled.notify_one(),
             Typed::Line(line) => handle_line(&screen, &line),
             // No more answers can come; the turn continues.
@@ -409,5 +447,19 @@ fn handle_line(screen: &Screen, line: &str) {
         Some(text) => screen.steer(text.trim()),
         None if commands::is_command(line) => screen.queue_command(line),
         None => screen.submit(line),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::returned;
+
+    #[test]
+    fn queued_messages_return_before_the_draft() {
+        let queued =
+            || vec!["hello @tidy".to_owned(), "/status".to_owned(), "and short".to_owned()];
+        assert_eq!(returned(queued(), "/load ".to_owned()), "hello @tidy\nand short\n/load ");
+        assert_eq!(returned(queued(), String::new()), "hello @tidy\nand short");
+        assert_eq!(returned(Vec::new(), "/load ".to_owned()), "/load ");
     }
 }

@@ -3,7 +3,7 @@
 
 use anyhow::Result;
 use waterline_agent::expiry::{self, SESSION_DAYS, before};
-use waterline_log::Whom;
+use waterline_log::EraseTarget;
 use waterline_session::Level;
 
 use super::Chat;
@@ -27,7 +27,7 @@ impl Chat {
         if asked.get(PREFERENCE).is_some_and(|answer| answer == "never" || is_recent(answer)) {
             return Ok(());
         }
-        let whom = Whom::IdleSince(month);
+        let whom = EraseTarget::IdleSince(month);
         let wanted = whom.clone();
         let old = self.on_log(move |log, _| log.would_erase(&wanted)).await?.sessions;
         if old.is_empty() || old.contains(&self.session().id) {
@@ -51,7 +51,7 @@ impl Chat {
         self.on_log(move |log, _| log.set_preference(&user, PREFERENCE, Some(&kept))).await
     }
 
-    async fn delete_old(&self, whom: Whom, sessions: &[String]) -> Result<()> {
+    async fn delete_old(&self, whom: EraseTarget, sessions: &[String]) -> Result<()> {
         let log = self.log.clone();
         let sessions = sessions.to_vec();
         let root = self.runner.agent.config().workspaces.clone();
@@ -59,6 +59,7 @@ impl Chat {
         let workspaces =
             tokio::task::spawn_blocking(move || expiry::of(&log, &sessions, root)).await??;
         self.on_log(move |log, _| log.erase(&whom)).await?;
+        let workspaces = workspaces.keeping_outputs();
         let kept = tokio::task::spawn_blocking(move || workspaces.remove()).await?;
         kept.iter().for_each(|reason| self.screen.print_note(reason));
         self.screen.print_line(&text!("chat-clean-done"));

@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use crate::chat::{Chat, Opening};
 use crate::open_session::{self, Flags};
+use crate::place;
 use crate::trust;
 
 /// Chat with the agent in the terminal
@@ -35,8 +36,9 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut config = arguments.flags.config()?;
-    let overrides = arguments.flags.overrides();
+    let mut overrides = arguments.flags.overrides();
     trust::check(&config, arguments.flags.trusts_project(), true)?;
+    overrides.directory = place::choose(&config, &overrides, true)?;
     let log = arguments.flags.database.open()?;
     let start = open_session::start(arguments.session.as_ref(), arguments.resume.as_ref());
     // A missing session is reported before servers are started.
@@ -46,6 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         start,
         system: arguments.system.clone(),
         is_log_named: arguments.flags.database.is_named(),
+        trusts_project: arguments.flags.trusts_project(),
     };
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;

@@ -190,8 +190,12 @@ fn show(json: bool, user: Option<String>, database: &Database) -> Result<()> {
     if json {
         let mut out = raw_output();
         for Setting { key, value, origin } in settings {
-            let value = Value::new(key, value, origin.to_string());
-            writeln!(out, "{}", serde_json::to_string(&value)?)?;
+            let line = serde_json::json!({
+                "key": key,
+                "value": as_json(value),
+                "origin": origin.to_string(),
+            });
+            writeln!(out, "{line}")?;
         }
         return Ok(out.flush()?);
     }
@@ -208,6 +212,14 @@ fn show(json: bool, user: Option<String>, database: &Database) -> Result<()> {
         )?;
     }
     Ok(out.flush()?)
+}
+
+/// Returns a value for programs. The values of files are TOML; others, such as those of variables,
+/// are texts.
+fn as_json(value: String) -> serde_json::Value {
+    let parsed = toml::from_str::<toml::Table>(&format!("value = {value}")).ok();
+    let parsed = parsed.and_then(|mut table| serde_json::to_value(table.remove("value")?).ok());
+    parsed.unwrap_or(serde_json::Value::String(value))
 }
 
 /// Returns every effective setting, sorted by key.

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use waterline_transcript::write::{self, Format};
-use waterline_transcript::{Source, Standing, Transcript};
+use waterline_transcript::{Source, Transcript, TranscriptKind};
 
 use crate::files::Output;
 use crate::input::raw_output;
@@ -86,7 +86,7 @@ fn convert(arguments: &Arguments, input: &Source, out: &mut dyn Write) -> Result
     let mut counters = Counters::default();
     let mut failed = None;
     let report = waterline_transcript::read(input, |transcript| {
-        if arguments.main_only && transcript.role != Standing::Main {
+        if arguments.main_only && transcript.role != TranscriptKind::Main {
             return ControlFlow::Continue(());
         }
         counters.add(&transcript);

@@ -17,7 +17,7 @@ use waterline_provider::Request;
 use waterline_provider::local;
 use waterline_provider::wire::{self, Options};
 use waterline_sandbox::{Support, support};
-use waterline_session::ModelTarget;
+use waterline_session::{ModelTarget, WindowSource};
 
 use crate::arguments::ModelArguments;
 use crate::db::Database;
@@ -115,11 +115,14 @@ async fn reachable<W: Write>(
     report: &mut Report<W>,
 ) -> Result<()> {
     let found = match local::find(&local::USUAL).await {
-        Some(found) => Finding::Good(text!(
-            "doctor-local-found",
-            model = found.model.as_str(),
-            url = found.base.as_str(),
-            window = found.window
+        Some(local::Found { model, base, window: Some(window), .. }) => {
+            Finding::Good(text!("doctor-local-found", model = model, url = base, window = window))
+        }
+        Some(local::Found { model, base, .. }) => Finding::Odd(text!(
+            "doctor-local-guess",
+            model = model,
+            url = base,
+            window = local::ASSUMED_WINDOW
         )),
         None => Finding::Odd(text!("doctor-local-none")),
     };
@@ -137,6 +140,9 @@ async fn reachable<W: Write>(
     }
     for server in servers(config) {
         let finding = match mcp::connect(&server).await {
+            Ok(connected) if !connected.refused.is_empty() => {
+                Finding::Odd(connected.refused.join("; "))
+            }
             Ok(connected) => Finding::Good(text!("doctor-tools", count = connected.tools.len())),
             Err(why) => Finding::Bad(why),
         };
@@ -150,12 +156,31 @@ async fn answering(overrides: &ModelOverrides, config: &Config, ask_it: bool) ->
     let models = Models { config };
     let found = match models.primary(overrides).await {
         Ok(model) if ask_it => ask(&model).await,
-        Ok(model) => Finding::Good(model.name),
+        Ok(model) => described(&model),
         Err(error) => return Finding::Bad(describe(&error.into())),
     };
     match models.summariser() {
         Ok(_) => found,
         Err(error) => Finding::Bad(describe(&error.into())),
+    }
+}
+
+/// Describes a model with its window and its price.
+fn described(model: &ModelTarget) -> Finding {
+    let name = model.name.as_str();
+    let window = model.window.unwrap_or_else(|| model.about.input_window());
+    match (&model.price, model.window_source) {
+        (_, WindowSource::Guess) => {
+            Finding::Odd(text!("window-guess", model = name, window = window))
+        }
+        (Some(price), _) => Finding::Good(text!(
+            "doctor-model-price",
+            model = name,
+            window = window,
+            input = price.rates.input.to_string(),
+            output = price.rates.output.to_string()
+        )),
+        (None, _) => Finding::Good(text!("doctor-model-window", model = name, window = window)),
     }
 }
 

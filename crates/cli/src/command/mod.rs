@@ -1,5 +1,6 @@
 //! One file per command.
 
+pub mod bench;
 pub mod chat;
 pub mod check;
 pub mod completions;
@@ -9,6 +10,7 @@ pub mod doctor;
 pub mod man;
 pub mod plan;
 pub mod policy;
+pub mod recall;
 pub mod replay;
 pub mod run;
 pub mod sessions;

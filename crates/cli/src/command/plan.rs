@@ -26,7 +26,7 @@ use crate::text;
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// JSON conversation, request body, or JSON lines with one conversation per line; `-` for
-    /// standard input; with --db, the id of a stored session
+    /// standard input; or the id of a stored session
     file: String,
     #[command(flatten)]
     database: Stored,

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
-use std::io::{IsTerminal, Read};
+use std::io::IsTerminal;
 use std::os::fd::AsFd;
 use std::os::unix::fs::FileTypeExt;
 use std::path::PathBuf;
@@ -18,9 +18,11 @@ use waterline_agent::{
     Agent, Ending, HandoffRunner, Outcome, Start, State, UserInput, Waiting, schema,
 };
 use waterline_config::Assembly;
+use waterline_log::{MAX_INPUT_BYTES, read_all};
 
 use crate::mentions;
 use crate::open_session::{self, Flags};
+use crate::place;
 use crate::printer::Printer;
 use crate::show::{kept, notice};
 use crate::signals::stopped;
@@ -34,9 +36,14 @@ const WAITS: u8 = 3;
 /// How long to wait for standard input before telling the user.
 const SILENCE: Duration = Duration::from_secs(2);
 
+/// The largest schema that is read.
+const MAX_SCHEMA_BYTES: usize = 1 << 20;
+
 /// Send a message to the agent and print its answer
 ///
-/// The agent works with tools in its own workspace until it has an answer. The session is stored:
+/// The agent works with tools, in this directory if it is a git work tree, until it has an answer.
+/// Without a terminal it does not change files here unless --yes or --approval none allows it;
+/// --workspace private keeps it in a directory of its own. The session is stored:
 /// continue it with --session, at any time, in another process or with another model. The context
 /// stays inside the model's window; nothing is lost. Exit status: 0 with an answer, 1 without a
 /// full answer, 2 on an error, 3 if the agent waits for an answer or an approval.
@@ -68,7 +75,7 @@ pub struct Arguments {
     /// resumed turn keeps its schema
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
-    /// Approve every call that needs approval, except critical ones
+    /// Approve every call that needs approval, except critical ones and commands without a sandbox
     #[arg(long)]
     yes: bool,
     /// Print one JSON object per event; the last one has the totals of the turn
@@ -80,8 +87,9 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut config = arguments.flags.config()?;
-    let overrides = arguments.flags.overrides();
+    let mut overrides = arguments.flags.overrides();
     trust::check(&config, arguments.flags.trusts_project(), !arguments.json)?;
+    overrides.directory = place::choose(&config, &overrides, !arguments.json)?;
     let prompt = if arguments.resumes() { None } else { Some(prompt(arguments)?) };
     let schema = arguments.schema.as_ref().map(read_schema).transpose()?;
     // The log blocks, so it is read before the runtime starts.
@@ -108,7 +116,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         printer.note(&text!("run-schema-kept"));
     }
     prepared.config().notices.iter().for_each(|text| printer.note(text));
-    prepared.kept.iter().for_each(|about| printer.note(&kept(about)));
+    prepared.notices.iter().for_each(|about| printer.note(&kept(about)));
     let session = prepared.session.id.clone();
     let outcome = runtime.block_on(async {
         let mut runner =
@@ -143,6 +151,7 @@ async fn turn(
 ) -> Result<ExitCode> {
     let outcome = tokio::select! {
         outcome = runner.turn(input) => outcome?,
+        never = printer.attend() => match never {},
         () = stopped() => {
             runner.agent.live_mut().resync().await?;
             let id = runner.agent.live().session().id.as_str();
@@ -234,17 +243,18 @@ fn warn_about_waiting() -> Sender<()> {
 }
 
 fn read_input() -> Result<String> {
-    let mut text = String::new();
-    std::io::stdin().read_to_string(&mut text).with_context(|| text!("run-stdin-not-text"))?;
-    Ok(text)
+    let bytes = read_all(&mut std::io::stdin().lock(), MAX_INPUT_BYTES)
+        .with_context(|| text!("cannot-read", path = text!("standard-input")))?;
+    String::from_utf8(bytes).with_context(|| text!("run-stdin-not-text"))
 }
 
 /// Reads a schema. An invalid one is reported before anything is stored or paid for.
 fn read_schema(path: &PathBuf) -> Result<Value> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path)
+    let text = std::fs::File::open(path)
+        .and_then(|mut file| read_all(&mut file, MAX_SCHEMA_BYTES))
         .with_context(|| text!("cannot-read", path = name.as_str()))?;
-    let schema: Value = serde_json::from_str(&text)
+    let schema: Value = serde_json::from_slice(&text)
         .with_context(|| text!("run-schema-not-json", path = name.as_str()))?;
     if schema.is_null() {
         bail!(text!("run-schema-null", path = name));

@@ -17,6 +17,9 @@ pub(super) fn describe(error: &ConfigError) -> Option<String> {
             allowed = allowed.as_str()
         ),
         ConfigError::Preference(name) => text!("error-config-preference", name = name.as_str()),
+        ConfigError::Directory { path, .. } => {
+            text!("error-config-directory", path = path.display().to_string())
+        }
         ConfigError::Server(name) => text!("error-config-server", name = name.as_str()),
         ConfigError::Project { file, key, why } => {
             text!("error-config-project", file = *file, key = key.as_str(), why = *why)
@@ -39,6 +42,9 @@ pub(super) fn describe(error: &ConfigError) -> Option<String> {
         }
         ConfigError::PolicyText { name, .. } => {
             text!("error-config-policy-text", name = name.as_str())
+        }
+        ConfigError::ForeignPolicy { name } => {
+            text!("error-config-foreign-policy", name = name.as_str())
         }
         ConfigError::KeyFile { path, .. } => {
             text!("error-config-key-file", path = path.display().to_string())

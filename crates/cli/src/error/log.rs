@@ -6,16 +6,16 @@ use crate::text;
 
 pub(super) fn describe(error: &LogError) -> Option<String> {
     Some(match error {
-        LogError::Address { url } => text!("error-log-address", url = url.as_str()),
+        LogError::InvalidUrl { url } => text!("error-log-address", url = url.as_str()),
         LogError::Open { name, text } => {
             text!("error-log-open", name = name.as_str(), cause = text.as_str())
         }
-        LogError::Foreign { name } => text!("error-log-foreign", name = name.as_str()),
-        LogError::Newer { name, found, known } => {
+        LogError::NotALog { name } => text!("error-log-foreign", name = name.as_str()),
+        LogError::UnsupportedFormat { name, found, known } => {
             text!("error-log-newer", name = name.as_str(), found = *found, known = *known)
         }
         LogError::ReadOnly { name } => text!("error-log-read-only", name = name.as_str()),
-        LogError::Full { name } => text!("error-log-full", name = name.as_str()),
+        LogError::DiskFull { name } => text!("error-log-full", name = name.as_str()),
         LogError::Locked { name } => text!("error-log-locked", name = name.as_str()),
         LogError::Busy { name, connections, wait } => text!(
             "error-log-busy",
@@ -26,6 +26,7 @@ pub(super) fn describe(error: &LogError) -> Option<String> {
         LogError::Flush { name, text } => {
             text!("error-log-flush", name = name.as_str(), cause = text.as_str())
         }
+        LogError::Deleted { name } => text!("error-log-deleted", name = name.as_str()),
         LogError::Damaged { name, text } => {
             text!("error-log-damaged", name = name.as_str(), cause = text.as_str())
         }
@@ -42,7 +43,7 @@ pub(super) fn describe(error: &LogError) -> Option<String> {
         LogError::LeaseLost { session } => {
             text!("error-log-lease-lost", session = session.as_str())
         }
-        LogError::Race { name } => text!("error-log-race", name = name.as_str()),
+        LogError::WriteConflict { name } => text!("error-log-race", name = name.as_str()),
         LogError::NoSession { id } => text!("error-log-no-session", id = id.as_str()),
         LogError::Ambiguous { prefix, matches } => {
             text!("error-log-ambiguous", prefix = prefix.as_str(), matches = matches.join(", "))
@@ -51,7 +52,7 @@ pub(super) fn describe(error: &LogError) -> Option<String> {
         LogError::Missing { what, id } => {
             text!("error-log-missing", what = *what, id = id.as_str())
         }
-        LogError::NoId { text } => text!("error-log-no-id", id = text.as_str()),
+        LogError::InvalidId { text } => text!("error-log-no-id", id = text.as_str()),
         LogError::Line { line, text } => {
             text!("error-log-line", line = line.to_string(), cause = text.as_str())
         }

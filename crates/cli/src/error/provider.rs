@@ -13,22 +13,24 @@ pub(super) fn describe(error: &CallError) -> Option<String> {
         CallError::Connect { url, text } => {
             text!("error-call-connect", url = url.as_str(), cause = text.as_str())
         }
-        CallError::Address => text!("error-call-secret-in-url"),
-        CallError::NoAddress(url) => text!("error-call-url", url = url.as_str()),
+        CallError::SecretInUrl => text!("error-call-secret-in-url"),
+        CallError::InvalidUrl(url) => text!("error-call-url", url = url.as_str()),
         CallError::Key => text!("error-call-key"),
-        CallError::Silent { url, after } => {
+        CallError::Timeout { url, after } => {
             let seconds = after.as_secs_f64().to_string();
             text!("error-call-timeout", url = url.as_str(), seconds = seconds)
         }
         CallError::Refused(refused) => describe_refused(refused),
-        CallError::Malformed { url, body } => {
+        CallError::NotAStream { url, body } => {
             text!("error-call-malformed", url = url.as_str(), start = start(body))
         }
         CallError::NoLogprobs { url, body } => {
             text!("error-call-no-logprobs", url = url.as_str(), start = start(body))
         }
         CallError::Failed { body, .. } => text!("error-call-failed", reason = sentence(body)),
-        CallError::Broken { text, .. } => text!("error-call-interrupted", cause = text.as_str()),
+        CallError::Interrupted { text, .. } => {
+            text!("error-call-interrupted", cause = text.as_str())
+        }
         _ => return None,
     })
 }

@@ -40,6 +40,10 @@ pub(super) fn describe(error: &SandboxError) -> Option<String> {
             text!("error-sandbox-read-only", path = path.display().to_string())
         }
         SandboxError::Protected { path } => text!("error-sandbox-protected", path = *path),
+        SandboxError::ProtectedLink { path, target } => {
+            let target = target.display().to_string();
+            text!("error-sandbox-protected-link", path = path.as_str(), target = target)
+        }
         SandboxError::Permissions { path } => {
             text!("error-sandbox-permissions", path = path.as_str())
         }

@@ -4,13 +4,15 @@ use std::io::Write;
 use std::sync::OnceLock;
 
 use anyhow::Result;
+use waterline::message::Body;
+use waterline_agent::environment::without_notes;
 use waterline_log::{Log, Session};
 use waterline_provider::wire::parse_stored;
-use waterline_transcript::write::{self, Heading, Words};
+use waterline_transcript::write::{self, Heading, Labels};
 
 use crate::text;
 
-/// Writes a session; returns its number of messages.
+/// Writes a session without the program's notes; returns its number of messages.
 pub fn markdown(out: &mut dyn Write, log: &Log, session: &Session) -> Result<u64> {
     let length = session.tip.position();
     let entries = log.entries_in(session.tip, 0..length)?;
@@ -19,16 +21,25 @@ pub fn markdown(out: &mut dyn Write, log: &Log, session: &Session) -> Result<u64
     let heading = Heading {
         title: if session.title.is_empty() { &session.id } else { &session.title },
         facts: facts.into_iter().flatten().collect(),
-        words: words(),
+        labels: words(),
     };
-    write::markdown(out, &heading, entries.iter().map(|entry| entry.message(parse_stored)))?;
+    let written = entries.iter().map(|entry| {
+        let mut message = entry.message(parse_stored);
+        for part in &mut message.parts {
+            if let Body::Text(text) = &mut part.body {
+                text.truncate(without_notes(text).len());
+            }
+        }
+        message
+    });
+    write::markdown(out, &heading, written)?;
     Ok(length)
 }
 
 /// Returns the document's labels. They are static in the library, so they are made once.
-fn words() -> Words {
-    static WORDS: OnceLock<Words> = OnceLock::new();
-    *WORDS.get_or_init(|| Words {
+fn words() -> Labels {
+    static WORDS: OnceLock<Labels> = OnceLock::new();
+    *WORDS.get_or_init(|| Labels {
         user: text!("markdown-user").leak(),
         assistant: text!("markdown-assistant").leak(),
         image: text!("markdown-image").leak(),

@@ -1,6 +1,6 @@
 //! Notices about settings and sessions.
 
-use waterline_agent::Kept;
+use waterline_agent::StartNotice;
 use waterline_config::Notice;
 
 use super::plain;
@@ -39,14 +39,14 @@ pub fn notice(notice: &Notice) -> String {
 }
 
 /// Returns the text of a notice that a session keeps something other than the flags ask for.
-pub fn kept(kept: &Kept) -> String {
+pub fn kept(kept: &StartNotice) -> String {
     match kept {
-        Kept::Prompt => text!("kept-prompt"),
-        Kept::Role { own, asked } => {
+        StartNotice::Prompt => text!("kept-prompt"),
+        StartNotice::Role { own, asked } => {
             text!("kept-role", own = own.as_str(), asked = asked.as_str())
         }
-        Kept::PromptInRole(role) => text!("kept-prompt-in-role", role = role.as_str()),
-        Kept::Model { before, now } => {
+        StartNotice::PromptInRole(role) => text!("kept-prompt-in-role", role = role.as_str()),
+        StartNotice::Model { before, now } => {
             text!("kept-model", before = before.as_str(), now = now.as_str())
         }
         other => other.to_string(),

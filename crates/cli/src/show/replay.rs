@@ -280,12 +280,18 @@ pub fn lost(out: &mut impl Write, report: &Report) -> Result<()> {
         let count =
             text!("replay-lost-count", lost = outcome.lost.len(), values = outcome.counters.values);
         writeln!(out, "\n{} {}: {count}", plain(&outcome.policy), short(outcome.window))?;
-        for lost in &outcome.lost {
+        for lost in outcome.lost.iter().take(LOST) {
             writeln!(out, "  {}", sentence(lost))?;
+        }
+        if outcome.lost.len() > LOST {
+            writeln!(out, "  {}", text!("replay-lost-more", count = outcome.lost.len() - LOST))?;
         }
     }
     Ok(())
 }
+
+/// The most values listed for each policy and window; `--json` has all.
+const LOST: usize = 20;
 
 /// Describes a lost value. Messages are counted from 1.
 fn sentence(lost: &Lost) -> String {

@@ -9,7 +9,7 @@ use waterline::history::AtomKind;
 use waterline::plan::{Action, Figures, Landing, Slot, Treatment};
 use waterline::warning::{Oddity, Warning};
 
-use super::text::{align_right, columns, cut, pad};
+use super::text::{align_right, columns, pad, truncate};
 use super::{DIM, Report, number, plain};
 use crate::text;
 
@@ -61,7 +61,12 @@ pub fn table(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()
         let tokens = if row.tokens == 0 { String::new() } else { number(row.tokens) };
         let treatment = pad(&treatment(row.treatment), TREATMENT);
         write!(out, "{range:<wide$}  {style}{treatment}{style:#} {tokens:>TOKENS$}  ")?;
-        writeln!(out, "{style}{}{style:#}  {}", bar(row.tokens, most), cut(&row.text, room))?;
+        writeln!(
+            out,
+            "{style}{}{style:#}  {}",
+            bar(row.tokens, most),
+            truncate(&super::reason(&row.text), room)
+        )?;
     }
     if report.tools > 0 {
         writeln!(
@@ -95,7 +100,7 @@ pub fn line(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
         number(tokens.after),
         share(tokens.after, tokens.window),
         pad(&action, 6),
-        cut(&report.id, 60),
+        truncate(&report.id, 60),
     )?;
     Ok(())
 }
@@ -122,7 +127,7 @@ fn header(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()> {
         Action::Extend if tokens.after > tokens.window => text!("plan-too-large"),
         Action::Extend if report.rendered.messages.is_empty() => text!("plan-empty"),
         Action::Extend => text!("plan-everything-fits"),
-        Action::Fold { reason, .. } => text!("plan-fold-reason", reason = reason.as_str()),
+        Action::Fold { reason, .. } => text!("plan-fold-reason", reason = super::reason(reason)),
     };
     writeln!(out, "{action}")?;
     if let Some(landing) = report.landing {
@@ -158,7 +163,7 @@ fn distance(tokens: &Figures, landing: &Landing) -> String {
 }
 
 /// Returns the label of a treatment.
-fn treatment(treatment: Treatment) -> String {
+pub fn treatment(treatment: Treatment) -> String {
     text!("plan-treatment", name = treatment.name())
 }
 

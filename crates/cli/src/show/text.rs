@@ -47,7 +47,7 @@ pub fn align_right(text: &str, columns: usize) -> String {
 }
 
 /// Truncates a text to a number of columns.
-pub fn cut(text: &str, columns: usize) -> String {
+pub fn truncate(text: &str, columns: usize) -> String {
     let text = plain(text);
     if text.width() <= columns {
         return text;

@@ -3,6 +3,7 @@
 use waterline_agent::{Ending, Outcome, Waiting};
 use waterline_session::Event as CallEvent;
 
+use super::reason::reason as show_reason;
 use crate::text;
 
 /// Returns a notice about a turn that did not end with an answer.
@@ -31,19 +32,30 @@ pub fn handed_off(to: &str, session: &str) -> String {
 /// Returns the notice about an event of a call, if it needs one.
 pub fn call_note(event: &CallEvent) -> Option<String> {
     match event {
-        CallEvent::Delta(_) | CallEvent::Raw(_) => None,
-        CallEvent::Again { why, wait } if wait.is_zero() => {
+        CallEvent::Delta(_) | CallEvent::Raw(_) | CallEvent::Sent { .. } | CallEvent::Responds => {
+            None
+        }
+        CallEvent::Retry { why, wait } if wait.is_zero() => {
             Some(text!("call-retry", why = why.as_str()))
         }
-        CallEvent::Again { why, wait } => {
+        CallEvent::Retry { why, wait } => {
             let seconds = format!("{:.0}", wait.as_secs_f64());
             Some(text!("call-retry-in", why = why.as_str(), seconds = seconds))
         }
         CallEvent::Model(name) => Some(text!("call-model", model = name.as_str())),
         CallEvent::Summarising => Some(text!("call-summarizing")),
         CallEvent::Folded { reason, before, after } => {
-            Some(text!("call-folded", before = *before, after = *after, why = reason.as_str()))
+            Some(text!("call-folded", before = *before, after = *after, why = show_reason(reason)))
         }
         CallEvent::Notice(text) => Some(text.clone()),
+    }
+}
+
+/// Returns the note that a standing instruction was recognised.
+pub fn remembered(text: &str, replaced: Option<&str>, is_lasting: bool) -> String {
+    match replaced {
+        _ if !is_lasting => text!("memory-recognised-session", text = text),
+        Some(earlier) => text!("memory-recognised-replaced", text = text, earlier = earlier),
+        None => text!("memory-recognised", text = text),
     }
 }

@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::footer::Working;
+use crate::number::short;
 use crate::text;
 
 /// The current activities, the newest last.
@@ -20,6 +21,8 @@ struct Activity {
 }
 
 enum Kind {
+    /// The server reads a prompt of this many tokens.
+    Reading(usize),
     /// The model was called, and this many characters of its reasoning have arrived.
     Thinking(usize),
     /// The model writes a tool call, and this many characters of the arguments have arrived.
@@ -35,6 +38,12 @@ impl Activities {
     pub fn start_model(&mut self, agent: Option<&str>) {
         self.end_model(agent);
         self.push(agent, Kind::Thinking(0));
+    }
+
+    /// The request was sent: the server reads this many tokens.
+    pub fn start_reading(&mut self, agent: Option<&str>, tokens: usize) {
+        self.end_model(agent);
+        self.push(agent, Kind::Reading(tokens));
     }
 
     /// More characters of its reasoning arrived.
@@ -146,13 +155,15 @@ impl Activity {
 
     /// Returns whether this is the model call of an agent.
     fn is_model(&self, agent: Option<&str>) -> bool {
-        self.is_of(agent) && matches!(self.kind, Kind::Thinking(_) | Kind::WritingCall(..))
+        self.is_of(agent)
+            && matches!(self.kind, Kind::Reading(_) | Kind::Thinking(_) | Kind::WritingCall(..))
     }
 }
 
 impl Kind {
     fn describe(&self) -> String {
         match self {
+            Self::Reading(tokens) => text!("activity-reading", tokens = short(*tokens)),
             Self::Thinking(0) => text!("activity-thinking"),
             Self::Thinking(chars) => text!("activity-thinking-count", count = *chars),
             Self::WritingCall(tool, 0) => text!("activity-writing", tool = tool),
@@ -190,6 +201,8 @@ mod tests {
     #[test]
     fn the_model_is_shown_thinking_and_then_writing() {
         let mut activities = Activities::default();
+        activities.start_reading(None, 12_345);
+        assert_eq!(shown(&activities), "reading 12k tokens");
         activities.start_model(None);
         assert_eq!(shown(&activities), "thinking");
         activities.add_thinking(None, 1_200);

@@ -2,12 +2,15 @@
 
 use anstyle::Style;
 use serde_json::{Map, Value};
-use waterline_agent::tool::{Capability, Subject};
+use waterline_agent::changes::FileDiff;
+use waterline_agent::tool::{CallInfo, Capability, Subject};
 
-use super::diff::{Diff, row as row_of_file};
-use super::screen::dim;
-use crate::show::{cut, plain, unhidden, width};
+use super::diff::{Diff, counts, row as row_of_file, rows_of};
+use crate::show::{plain, truncate, unhidden, width};
 use crate::text;
+
+/// The most changed files named below a command.
+const MAX_NAMES: usize = 8;
 
 /// The separator between a call and its result.
 const ARROW: &str = " → ";
@@ -44,19 +47,29 @@ pub fn row(name: &str, arguments: &str, result: &str, columns: usize) -> String 
     let result = plain(result);
     let name = if arguments.is_empty() { plain(name) } else { format!("{} ", plain(name)) };
     let room = columns.saturating_sub(width(&name) + width(ARROW));
-    let arguments = cut(arguments, (room / 2).max(room.saturating_sub(width(&result))));
-    let result = cut(&result, room.saturating_sub(width(&arguments)));
-    cut(&format!("{name}{arguments}{ARROW}{result}"), columns)
+    let arguments = truncate(arguments, (room / 2).max(room.saturating_sub(width(&result))));
+    let result = truncate(&result, room.saturating_sub(width(&arguments)));
+    truncate(&format!("{name}{arguments}{ARROW}{result}"), columns)
 }
 
-/// Formats the whole call for approval or inspection, with style codes and at most
-/// `max_lines` lines of a file's content. `tool` may have the context id of a sub-agent in front.
-pub fn whole(tool: &str, arguments: &str, subject: &Subject, max_lines: usize) -> String {
+/// A call as it is shown for approval or inspection, with style codes.
+#[derive(Debug, Default)]
+pub struct Shown {
+    /// The text.
+    pub text: String,
+    /// How many lines of a file are left out.
+    pub hidden: usize,
+}
+
+/// Formats the whole call for approval or inspection, with at most `max_lines` lines of a file.
+/// `tool` may have the context id of a sub-agent in front.
+pub fn whole(tool: &str, arguments: &str, info: &CallInfo, max_lines: usize) -> Shown {
     let read = serde_json::from_str::<Value>(arguments).ok();
     let fields = read.as_ref().and_then(Value::as_object).cloned();
-    fields.and_then(|fields| readable(tool, fields, subject, max_lines)).unwrap_or_else(|| {
+    fields.and_then(|fields| readable(tool, fields, info, max_lines)).unwrap_or_else(|| {
         let pretty = read.and_then(|value| serde_json::to_string_pretty(&value).ok());
-        unhidden(&format!("{tool} {}", pretty.unwrap_or_else(|| arguments.to_owned())))
+        let text = unhidden(&format!("{tool} {}", pretty.unwrap_or_else(|| arguments.to_owned())));
+        Shown { text, hidden: 0 }
     })
 }
 
@@ -66,44 +79,64 @@ pub fn whole(tool: &str, arguments: &str, subject: &Subject, max_lines: usize) -
 fn readable(
     tool: &str,
     mut fields: Map<String, Value>,
-    subject: &Subject,
+    info: &CallInfo,
     max_lines: usize,
-) -> Option<String> {
+) -> Option<Shown> {
     let mut head = tool.to_owned();
-    let shown: Vec<&str> = match subject {
+    let shown: Vec<&str> = match &info.subject {
         Subject::Command(command) => vec![command],
         Subject::Content { path, content } => vec![path, content],
         Subject::Edit { path, old, new } => vec![path, old, new],
         _ => return None,
     };
     fields.retain(|_, value| !value.as_str().is_some_and(|text| shown.contains(&text)));
-    let body = match subject {
-        Subject::Command(command) => rows(command, usize::MAX),
-        Subject::Content { path, content } => {
-            head = format!("{head} {path}");
-            rows(content, max_lines)
+    if let Some(path) = info.subject.path() {
+        head = format!("{head} {path}");
+    }
+    let mut counted = None;
+    let (body, hidden) = match (&info.subject, &info.diff) {
+        (Subject::Content { .. } | Subject::Edit { .. }, Some(diff)) => {
+            counted = Some((diff.added, diff.removed));
+            rows_of(diff, max_lines)
         }
-        Subject::Edit { path, old, new } => {
+        (Subject::Command(command), _) => (rows(command, usize::MAX), 0),
+        (Subject::Content { content, .. }, None) => {
+            (rows(content, max_lines), content.lines().count().saturating_sub(max_lines))
+        }
+        (Subject::Edit { old, new, .. }, None) => {
             let diff = Diff::new(old, new);
-            head = format!("{head} {path} (+{} -{})", diff.added, diff.removed);
-            diff.rows().to_owned()
+            counted = Some((diff.added, diff.removed));
+            (diff.rows().to_owned(), 0)
         }
         _ => return None,
     };
     if !fields.is_empty() {
         head = format!("{head} {}", Value::Object(fields));
     }
-    Some(format!("{}{body}", plain(&unhidden(&head))))
+    let counted =
+        counted.map(|(added, removed)| format!(" {}", counts(added, removed))).unwrap_or_default();
+    Some(Shown { text: format!("{}{counted}{body}", plain(&unhidden(&head))), hidden })
+}
+
+/// Formats the files that a command changed on one line; none if it changed none.
+pub fn changed_files(changes: &[FileDiff]) -> Option<String> {
+    let name = |diff: &FileDiff| {
+        let name = plain(&unhidden(&diff.path));
+        match (diff.added, diff.removed) {
+            (0, 0) => name,
+            (added, removed) => format!("{name} {}", counts(added, removed)),
+        }
+    };
+    let mut names: Vec<String> = changes.iter().take(MAX_NAMES).map(name).collect();
+    if changes.len() > MAX_NAMES {
+        names.push(text!("call-more-files", count = changes.len() - MAX_NAMES));
+    }
+    (!names.is_empty()).then(|| text!("call-changed", files = names.join(", ")))
 }
 
 /// Formats the first lines of a text, each with a line break before it.
 fn rows(text: &str, max_lines: usize) -> String {
-    let shown: String =
-        text.lines().take(max_lines).map(|line| row_of_file(line, Style::new())).collect();
-    match text.lines().count().saturating_sub(max_lines) {
-        0 => shown,
-        more => shown + &dim(&format!("\n  {}", text!("call-more-lines", count = more))),
-    }
+    text.lines().take(max_lines).map(|line| row_of_file(line, Style::new())).collect()
 }
 
 #[cfg(test)]
@@ -120,7 +153,7 @@ mod tests {
         let tools = Toolbox::new(Arc::new(Shell::unconfined()));
         let bare = tool.rsplit_once(": ").map_or(tool, |(_, bare)| bare);
         let info = info_of(&**tools.find(bare).unwrap(), arguments);
-        whole(tool, arguments, &info.subject, max_lines)
+        whole(tool, arguments, &info, max_lines).text
     }
 
     /// Formats a call without styles.
@@ -177,12 +210,21 @@ mod tests {
     #[test]
     fn a_file_is_shown_by_its_first_lines_and_an_edit_as_a_diff() {
         let call = serde_json::json!({"path": "a.txt", "content": "1\n2\n3\n4\n"});
-        assert_eq!(shown("write_file", &call, 2), "write_file a.txt\n  1\n  2\n  … 2 more lines");
+        assert_eq!(shown("write_file", &call, 2), "write_file a.txt\n  1\n  2");
+        let tools = Toolbox::new(Arc::new(Shell::unconfined()));
+        let mut info = info_of(&**tools.find("write_file").unwrap(), &call.to_string());
+        assert_eq!(whole("write_file", &call.to_string(), &info, 2).hidden, 2);
+        info.diff = Some(FileDiff::new("a.txt", Some(b"1\n"), Some(b"1\n2\n3\n4\n")));
+        let seen = whole("write_file", &call.to_string(), &info, 3);
+        assert_eq!(
+            (anstream::adapter::strip_str(&seen.text).to_string().as_str(), seen.hidden),
+            ("write_file a.txt +3 −0\n  @@ -1,1 +1,4 @@\n    1\n  + 2", 2)
+        );
         assert_eq!(shown("write_file", &call, usize::MAX), "write_file a.txt\n  1\n  2\n  3\n  4");
         let call = serde_json::json!({"path": "a.txt", "old": "low", "new": "high\ntide"});
         assert_eq!(
             shown("edit_file", &call, 20),
-            "edit_file a.txt (+2 -1)\n  - low\n  + high\n  + tide"
+            "edit_file a.txt +2 −1\n  - low\n  + high\n  + tide"
         );
         let coloured = coloured("edit_file", &call.to_string(), 20);
         assert!(

@@ -5,24 +5,52 @@ use waterline_agent::tool::Subject;
 use waterline_agent::{ApprovalReply, ApprovalRequest, Question};
 
 use super::arguments::whole;
-use crate::show::{lines, unhidden};
+use super::screen::dim;
+use crate::show::{lines, risk, unhidden};
 use crate::text;
 
 /// The most lines of a file shown in an approval prompt.
-const CONTENT_LINES: usize = 20;
+const CONTENT_LINES: usize = 30;
 
-/// Formats an approval request with style codes. Returns the whole text, and its last line, which
-/// is repeated after an empty answer.
-pub fn request(request: &ApprovalRequest) -> (String, String) {
+/// An approval request as it is shown, with style codes.
+pub struct Asked {
+    /// The whole text.
+    pub text: String,
+    /// Its last line, which is repeated after an empty answer.
+    pub question: String,
+}
+
+/// Formats an approval request. A long file is shown in part; [`view`] shows all of it.
+pub fn request(request: &ApprovalRequest) -> Asked {
+    format_request(request, CONTENT_LINES)
+}
+
+/// Formats an approval request with the whole content, for the reply that asks to see it.
+pub fn view(request: &ApprovalRequest) -> Asked {
+    format_request(request, usize::MAX)
+}
+
+/// Returns whether a reply asks to see the whole content.
+pub fn is_view(line: &str) -> bool {
+    matches!(line.trim().to_lowercase().as_str(), "v" | "view")
+}
+
+fn format_request(request: &ApprovalRequest, max_lines: usize) -> Asked {
     let asked = match (request.may_always, &request.info.subject) {
+        (true, _) if !request.directories.is_empty() => text!("approval-question-directory"),
         (false, _) => text!("approval-question"),
         (true, Subject::Command(_)) => text!("approval-question-command"),
         (true, _) => text!("approval-question-tool"),
     };
     let agent = request.context_id.as_ref().map(|id| format!("{id}: ")).unwrap_or_default();
     let tool = format!("{agent}{}", request.tool);
-    let call = whole(&tool, &request.arguments, &request.info.subject, CONTENT_LINES);
-    (format!("{call}\n{}\n{asked}", unhidden(&request.reason)), asked)
+    let call = whole(&tool, &request.arguments, &request.info, max_lines);
+    let more = match call.hidden {
+        0 => String::new(),
+        hidden => format!("\n  {}", dim(&text!("approval-more-lines", count = hidden))),
+    };
+    let text = format!("{}{more}\n{}\n{asked}", call.text, unhidden(&risk(&request.reason)));
+    Asked { text, question: asked }
 }
 
 /// Reads the reply to an approval request; none if the line is empty.
@@ -55,6 +83,9 @@ pub fn answer(question: &Question, line: String) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use waterline_agent::changes::FileDiff;
+    use waterline_agent::tool::CallInfo;
+
     use super::*;
 
     #[test]
@@ -65,16 +96,25 @@ mod tests {
             arguments: "{\"command\":\"ls\"}".to_owned(),
             reason: "medium risk".to_owned(),
             may_always: false,
+            in_advance: false,
             context_id: Some("subagent-1a2b3c4d".to_owned()),
+            directories: Vec::new(),
             info: Box::default(),
         };
-        let (whole, asked) = request(&critical);
+        let Asked { text: whole, question: asked } = request(&critical);
         assert!(
             whole.starts_with("subagent-1a2b3c4d: run_bash_command") && whole.ends_with(&asked),
             "{whole}"
         );
         assert!(!asked.contains("[a]"), "{asked}");
-        let (_, asked) = request(&ApprovalRequest { may_always: true, ..critical });
+        let first = ApprovalRequest {
+            may_always: true,
+            directories: vec!["/srv/tide".into()],
+            ..critical.clone()
+        };
+        let shown = request(&first).question;
+        assert!(shown.contains("[a]lways in this directory"), "{shown}");
+        let asked = request(&ApprovalRequest { may_always: true, ..critical }).question;
         assert!(asked.contains("[a]"), "{asked}");
         assert_eq!(word(" ".to_owned()), None);
         assert_eq!(word("A".to_owned()), Some(ApprovalReply::AllowAlways));
@@ -82,6 +122,32 @@ mod tests {
             word("too early".to_owned()),
             Some(ApprovalReply::Deny(Some("too early".to_owned())))
         );
+    }
+
+    /// A payload far down in a file can be seen before the call is approved.
+    #[test]
+    fn the_whole_content_can_be_viewed() {
+        let content: String = (1..=500).map(|line| format!("line {line}\n")).collect();
+        let info = CallInfo {
+            subject: Subject::Content { path: "a".to_owned(), content: content.clone() },
+            diff: Some(FileDiff::new("a", None, Some(content.as_bytes()))),
+            ..CallInfo::default()
+        };
+        let asked = ApprovalRequest {
+            call_id: "c".to_owned(),
+            tool: "write_file".to_owned(),
+            arguments: serde_json::json!({"path": "a", "content": content}).to_string(),
+            reason: "approval is required".to_owned(),
+            may_always: true,
+            in_advance: true,
+            context_id: None,
+            directories: Vec::new(),
+            info: Box::new(info),
+        };
+        let short = request(&asked).text;
+        assert!(short.contains("… 470 more lines; v shows them"), "{short}");
+        assert!(!short.contains("line 400") && view(&asked).text.contains("line 400"));
+        assert!(is_view(" V") && !is_view("very bad"));
     }
 
     #[test]

@@ -3,11 +3,15 @@
 
 use std::collections::VecDeque;
 
+use waterline_agent::WholeOutput;
+use waterline_agent::changes::FileDiff;
+use waterline_agent::tool::CallInfo;
+
 /// The number of finished calls kept for `/unfold`.
 const KEPT: usize = 200;
 
 /// A finished call. The screen shows it on one line, and `/unfold` in full.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct FinishedCall {
     /// The name of the tool.
     pub name: String,
@@ -15,6 +19,12 @@ pub struct FinishedCall {
     pub arguments: String,
     /// The result.
     pub text: String,
+    /// The tool's description of the call.
+    pub info: CallInfo,
+    /// The files that it changed.
+    pub changes: Vec<FileDiff>,
+    /// The whole output, if the result is only a part of it.
+    pub whole: Option<WholeOutput>,
 }
 
 /// The open calls and the last finished ones.
@@ -37,6 +47,8 @@ struct Open {
     arguments: String,
     /// Its index in the answer, while it is known only from that.
     at: Option<usize>,
+    /// Whether its change was shown before it was approved.
+    was_shown: bool,
 }
 
 impl Open {
@@ -71,10 +83,18 @@ impl Calls {
         }
     }
 
-    /// A call has a result. Returns its arguments.
-    pub fn end(&mut self, agent: Option<&str>, id: &str, name: &str) -> String {
+    /// The change of a call was shown, because it needs approval.
+    pub fn set_shown(&mut self, agent: Option<&str>, id: &str, name: &str) {
+        let at = self.find(agent, id, name);
+        if let Some(open) = at.and_then(|at| self.open.get_mut(at)) {
+            open.was_shown = true;
+        }
+    }
+
+    /// A call has a result. Returns its arguments, and whether its change was shown before.
+    pub fn end(&mut self, agent: Option<&str>, id: &str, name: &str) -> (String, bool) {
         let ended = self.find(agent, id, name).map(|at| self.open.remove(at));
-        ended.map(|open| open.arguments).unwrap_or_default()
+        ended.map(|open| (open.arguments, open.was_shown)).unwrap_or_default()
     }
 
     /// Drops the open calls of an agent: its last answer is done, or void.
@@ -118,6 +138,7 @@ impl Calls {
             name: name.to_owned(),
             arguments: String::new(),
             at,
+            was_shown: false,
         });
         self.open.len() - 1
     }
@@ -146,12 +167,12 @@ mod tests {
         calls.add_arguments(None, 0, "1}");
         calls.set_arguments(None, "x", "read", "{\"a\":1}");
         assert_eq!(
-            calls.end(None, "y", "read"),
+            calls.end(None, "y", "read").0,
             "{\"b\":2}",
             "the second is known only from the answer"
         );
-        assert_eq!(calls.end(None, "x", "read"), "{\"a\":1}");
-        assert_eq!(calls.end(None, "x", "read"), "");
+        assert_eq!(calls.end(None, "x", "read").0, "{\"a\":1}");
+        assert_eq!(calls.end(None, "x", "read").0, "");
     }
 
     #[test]
@@ -160,17 +181,13 @@ mod tests {
         calls.set_arguments(Some("a"), "1", "run", "of a");
         calls.set_arguments(Some("b"), "1", "run", "of b");
         calls.drop_open(Some("b"));
-        assert_eq!(calls.end(Some("b"), "1", "run"), "");
-        assert_eq!(calls.end(Some("a"), "1", "run"), "of a");
+        assert_eq!(calls.end(Some("b"), "1", "run").0, "");
+        assert_eq!(calls.end(Some("a"), "1", "run").0, "of a");
     }
 
     #[test]
     fn the_last_calls_keep_their_numbers() {
-        let call = |at: usize| FinishedCall {
-            name: at.to_string(),
-            arguments: String::new(),
-            text: String::new(),
-        };
+        let call = |at: usize| FinishedCall { name: at.to_string(), ..FinishedCall::default() };
         let name = |calls: &Calls, number| calls.get(number).map(|call| call.name.clone());
         let mut calls = Calls::default();
         for at in 1..=KEPT + 5 {

@@ -1,12 +1,14 @@
-//! A line diff with a few lines of context around each change.
+//! A line diff with a few lines of context around each change, and diffs of files for display.
 
 use std::time::{Duration, Instant};
 
 use anstyle::Style;
+use waterline_agent::changes::{DiffKind, FileDiff};
+
 use similar::{Algorithm, ChangeTag, DiffOp, capture_diff_slices_deadline, group_diff_ops};
 
 use super::screen::{GREEN, RED, dim};
-use crate::show::{plain, unhidden};
+use crate::show::{DIM, plain, unhidden};
 
 /// The lines shown before and after a change.
 const CONTEXT: usize = 2;
@@ -76,6 +78,32 @@ fn lines(text: &str) -> Vec<&str> {
     lines
 }
 
+/// Formats the counts of a diff: `+4 −1`, with style codes.
+pub fn counts(added: usize, removed: usize) -> String {
+    format!("{GREEN}+{added}{GREEN:#} {RED}−{removed}{RED:#}")
+}
+
+/// Formats at most `max_lines` lines of a diff with style codes, each with a line break before it.
+/// Returns also how many lines are left out.
+pub fn rows_of(diff: &FileDiff, max_lines: usize) -> (String, usize) {
+    // A new file is one hunk from its first line on.
+    let is_shown = |line: &&str| diff.kind != DiffKind::Created || !line.starts_with("@@");
+    let lines: Vec<&str> = diff.diff.lines().filter(is_shown).collect();
+    let shown = lines.iter().take(max_lines).map(|line| file_row(line)).collect();
+    (shown, lines.len().saturating_sub(max_lines) + diff.more)
+}
+
+/// Formats a line of a unified diff.
+fn file_row(line: &str) -> String {
+    let rest = line.get(1..).unwrap_or_default();
+    match line.chars().next() {
+        Some('+') => row(&format!("+ {rest}"), GREEN),
+        Some('-') => row(&format!("- {rest}"), RED),
+        Some(' ') => row(&format!("  {rest}"), Style::new()),
+        _ => row(line, DIM),
+    }
+}
+
 /// Formats a line of a file with a line break before it. It is indented, so that it cannot pass for
 /// output of the program.
 pub fn row(line: &str, style: Style) -> String {
@@ -109,6 +137,23 @@ mod tests {
             shown(old, new),
             "\n    2\n    3\n  - 4\n  + vier\n    5\n    6\n  ⋯\n    8\n    9\n  + ten"
         );
+    }
+
+    #[test]
+    fn the_diff_of_a_file_is_cut_and_the_rest_is_counted() {
+        let old = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
+        let new = "1\n2\n3\nvier\n5\n6\n7\n8\n9\n";
+        let diff = FileDiff::new("a", Some(old.as_bytes()), Some(new.as_bytes()));
+        let shown = |max| {
+            let (rows, more) = rows_of(&diff, max);
+            (anstream::adapter::strip_str(&rows).to_string(), more)
+        };
+        let all = "\n  @@ -1,7 +1,7 @@\n    1\n    2\n    3\n  - 4\n  + vier\n    5\n    6\n    7";
+        assert_eq!(shown(99), (all.to_owned(), 0));
+        assert_eq!(shown(2), ("\n  @@ -1,7 +1,7 @@\n    1".to_owned(), 7));
+        let diff = FileDiff::new("a", None, Some(b"x\ny\x1b[2J\n"));
+        let rows = anstream::adapter::strip_str(&rows_of(&diff, 9).0).to_string();
+        assert_eq!(rows, "\n  + x\n  + y\u{fffd}[2J");
     }
 
     #[test]

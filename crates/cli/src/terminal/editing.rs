@@ -2,13 +2,19 @@
 //! the buffer of reedline. At the prompt reedline reads the keys itself; while the agent works,
 //! `typing` reads them and this file applies them.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use reedline::{
-    EditCommand, KeyCode, KeyModifiers, Keybindings, Reedline, ReedlineEvent,
-    default_emacs_keybindings,
+    EditCommand, EditMode, Emacs, KeyCode, KeyModifiers, Keybindings, PromptEditMode, Reedline,
+    ReedlineEvent, ReedlineRawEvent, default_emacs_keybindings,
 };
 
 /// The name of the completion menu.
 pub(super) const MENU: &str = "completions";
+
+/// The name of the list of commands.
+pub(super) const COMMANDS: &str = "commands";
 
 /// Returns the key bindings.
 pub(super) fn bindings() -> Keybindings {
@@ -27,6 +33,44 @@ pub(super) fn bindings() -> Keybindings {
     let unfold = ReedlineEvent::ExecuteHostCommand("/unfold".to_owned());
     keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('o'), unfold);
     keys
+}
+
+/// The keys at the prompt: those of Emacs, a `/` at the start of a line that opens the list of
+/// commands, and an Enter that runs the chosen command.
+pub(super) struct PromptKeys {
+    emacs: Emacs,
+    /// Whether the line is empty.
+    is_empty: Arc<AtomicBool>,
+    /// Whether a command of the list is chosen.
+    has_choice: Arc<AtomicBool>,
+}
+
+impl PromptKeys {
+    pub(super) fn new(is_empty: Arc<AtomicBool>, has_choice: Arc<AtomicBool>) -> Self {
+        Self { emacs: Emacs::new(bindings()), is_empty, has_choice }
+    }
+}
+
+impl EditMode for PromptKeys {
+    fn parse_event(&mut self, event: ReedlineRawEvent) -> ReedlineEvent {
+        let event = self.emacs.parse_event(event);
+        match &event {
+            ReedlineEvent::Edit(commands)
+                if *commands == [EditCommand::InsertChar('/')]
+                    && self.is_empty.load(Ordering::Relaxed) =>
+            {
+                ReedlineEvent::Multiple(vec![event, ReedlineEvent::Menu(COMMANDS.to_owned())])
+            }
+            ReedlineEvent::Enter if self.has_choice.load(Ordering::Relaxed) => {
+                ReedlineEvent::Multiple(vec![ReedlineEvent::MenuAccept, ReedlineEvent::Submit])
+            }
+            _ => event,
+        }
+    }
+
+    fn edit_mode(&self) -> PromptEditMode {
+        self.emacs.edit_mode()
+    }
 }
 
 /// An unfinished line, and the position of the cursor in it.

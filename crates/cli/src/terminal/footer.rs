@@ -8,7 +8,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::editing::Draft;
 use super::markdown::{AROUND, NARROWEST, Size};
-use crate::show::{DIM, cut, width};
+use crate::show::{DIM, truncate, width};
 use crate::text;
 
 const YELLOW: Style = AnsiColor::Yellow.on_default();
@@ -42,9 +42,9 @@ impl Working {
         let room = columns.saturating_sub(width(&time) + 5);
         // In a narrow window the activity is more important than the time.
         if room < NARROWEST {
-            return format!("{frame} {} ", cut(&self.about, columns.saturating_sub(4)));
+            return format!("{frame} {} ", truncate(&self.about, columns.saturating_sub(4)));
         }
-        format!("{frame} {} {DIM}{time}{DIM:#}", cut(&self.about, room))
+        format!("{frame} {} {DIM}{time}{DIM:#}", truncate(&self.about, room))
     }
 }
 
@@ -84,7 +84,7 @@ impl Footer<'_> {
             |draft: &Draft| format!("» {}", draft_text(draft, columns.saturating_sub(5)));
         let draft = take(self.draft.map(draft_row));
         let question_row = |text: &str| {
-            let text = cut(&text.replace('\n', " "), columns.saturating_sub(3));
+            let text = truncate(&text.replace('\n', " "), columns.saturating_sub(3));
             format!("{YELLOW}? {text}{YELLOW:#}")
         };
         let question = take(self.question.map(question_row));
@@ -116,7 +116,7 @@ impl Footer<'_> {
 /// Formats the queued lines in at most `room` rows: the first lines, and how many more there are.
 fn queued_rows(queued: &[&str], room: usize, columns: usize) -> Vec<String> {
     let line = |text: &str| {
-        format!("{DIM}↳ {}{DIM:#}", cut(&text.replace('\n', " "), columns.saturating_sub(3)))
+        format!("{DIM}↳ {}{DIM:#}", truncate(&text.replace('\n', " "), columns.saturating_sub(3)))
     };
     if queued.len() <= room.min(MAX_QUEUED) {
         return queued.iter().map(|text| line(text)).collect();
@@ -132,7 +132,7 @@ fn draft_text(draft: &Draft, columns: usize) -> String {
     let (before, after) = draft.parts();
     let shown = tail(before, columns);
     let room = columns.saturating_sub(width(&shown));
-    format!("{shown}▏{}", cut(&after.replace('\n', "⏎"), room))
+    format!("{shown}▏{}", truncate(&after.replace('\n', "⏎"), room))
 }
 
 /// Returns the end of a text that fits on one row.
@@ -142,7 +142,7 @@ fn tail(text: &str, columns: usize) -> String {
         text.get(*at..).is_some_and(|rest| unicode_width::UnicodeWidthStr::width(rest) <= columns)
     });
     let from = from.last().unwrap_or(text.len());
-    cut(text.get(from..).unwrap_or_default(), columns + 1)
+    truncate(text.get(from..).unwrap_or_default(), columns + 1)
 }
 
 #[cfg(test)]

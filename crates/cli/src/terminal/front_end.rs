@@ -5,22 +5,28 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tokio::sync::oneshot;
-use waterline_agent::tool::{CallInfo, Capability};
+use waterline_agent::tool::Capability;
 use waterline_agent::{
     ApprovalReply, ApprovalRequest, Approver, Event, Observer, Question, Source,
 };
 use waterline_provider::answer::Delta;
 use waterline_session::Event as CallEvent;
 
-use super::arguments::{outcome, row};
+use super::arguments::{changed_files, outcome, row};
 use super::asking;
 use super::calls::FinishedCall;
+use super::diff::{counts, rows_of};
 use super::screen::{GREEN, Inner, OpenQuestion, RED, Screen, dim};
-use crate::show::{DIM, call_note, cut, handed_off, lines, width};
+use crate::show::{DIM, call_note, handed_off, lines, refusal, remembered, risk, truncate, width};
 use crate::text;
 
 /// The width of a call in the footer's question.
 const CALL: usize = 48;
+
+/// The result of a call that was not approved because no one could reply. The model reads it.
+const NO_REPLY: &str = "no one available to approve it";
+/// The most lines of a diff shown below its call.
+pub const DIFF_LINES: usize = 30;
 
 /// The most lines of a failure shown below its call.
 const FAILURE_LINES: usize = 4;
@@ -41,12 +47,25 @@ impl Approver for Screen {
                 &request.tool,
                 &request.arguments,
             );
-            let (text, _) = asking::request(request);
             let agent = request.context_id.as_ref().map(|id| format!("{id}: ")).unwrap_or_default();
-            let call = cut(&format!("{agent}{} {}", request.tool, request.info.summary), CALL);
-            let about = format!("{call} [y/n] {}", request.reason);
-            let reply = self.ask_line(&text, &about, true).await.and_then(asking::word);
-            reply.unwrap_or_else(|| ApprovalReply::NoReply(text!("approval-no-reply")))
+            let call = truncate(&format!("{agent}{} {}", request.tool, request.info.summary), CALL);
+            let about = format!("{call} [y/n] {}", risk(&request.reason));
+            if request.info.diff.is_some() {
+                self.lock().calls.set_shown(
+                    request.context_id.as_deref(),
+                    &request.call_id,
+                    &request.tool,
+                );
+            }
+            let mut text = asking::request(request).text;
+            let line = loop {
+                match self.ask_line(&text, &about, true).await {
+                    Some(line) if asking::is_view(&line) => text = asking::view(request).text,
+                    line => break line,
+                }
+            };
+            let reply = line.and_then(asking::word);
+            reply.unwrap_or_else(|| ApprovalReply::NoReply(NO_REPLY.to_owned()))
         })
     }
 
@@ -76,14 +95,22 @@ impl Screen {
                 inner.activities.start_model(agent);
                 self.show_activity(inner);
             }
+            Event::Call(CallEvent::Sent { tokens }) => {
+                inner.activities.start_reading(agent, *tokens);
+                self.draw(inner, "");
+            }
+            Event::Call(CallEvent::Responds) => {
+                inner.activities.start_model(agent);
+                self.draw(inner, "");
+            }
             Event::Call(CallEvent::Delta(delta)) => self.show_delta(inner, delta, agent),
             Event::Call(event) => {
-                if let CallEvent::Again { wait, .. } = event {
+                if let CallEvent::Retry { wait, .. } = event {
                     inner.calls.drop_open(agent);
                     inner.activities.retry_model(agent, *wait);
                 }
                 if let Some(text) = call_note(event) {
-                    self.line(inner, &dim(&format!("{prefix}{text}")));
+                    self.line(inner, &self.styled(&format!("{prefix}{text}"), DIM));
                 }
             }
             Event::Answered { .. } | Event::Failed { .. } => {
@@ -98,13 +125,23 @@ impl Screen {
                 }
                 self.show_activity(inner);
             }
-            Event::ToolEnds { id, name, text, failed, took, info } => {
+            Event::ToolEnds { id, name, text, failed, took, info, changes, whole } => {
                 inner.activities.end_tool(agent, id);
-                let arguments = inner.calls.end(agent, id, name);
-                let name = format!("{prefix}{name}");
-                let call = FinishedCall { name, arguments, text: text.clone() };
-                self.show_call(inner, info, call, *failed, *took);
+                let (arguments, was_shown) = inner.calls.end(agent, id, name);
+                let call = FinishedCall {
+                    name: format!("{prefix}{name}"),
+                    arguments,
+                    text: text.clone(),
+                    info: info.clone(),
+                    changes: changes.clone(),
+                    whole: whole.clone(),
+                };
+                let number = self.show_call(inner, &call, *failed, *took);
+                self.show_changes(inner, &call, number, was_shown);
             }
+            Event::Refused { refused, .. } => refused.iter().for_each(|refused| {
+                self.line(inner, &dim(&format!("{prefix}{}", refusal(refused))))
+            }),
             Event::Todos(todos) => {
                 // The result of the call that wrote them comes next.
                 inner.todos = Some(todos.len());
@@ -113,10 +150,14 @@ impl Screen {
                     .for_each(|todo| self.line(inner, &format!("  {}", lines(&todo.line()))));
             }
             Event::HandedOff { to, session } => {
-                self.line(inner, &dim(&format!("{prefix}{}", handed_off(to, session))))
+                self.line(inner, &self.styled(&format!("{prefix}{}", handed_off(to, session)), DIM))
             }
             Event::Steered(text) | Event::Notice(text) => {
-                self.line(inner, &dim(&format!("{prefix}{text}")))
+                self.line(inner, &self.styled(&format!("{prefix}{text}"), DIM))
+            }
+            Event::Remembered { text, replaced, is_lasting } => {
+                let note = remembered(text, replaced.as_deref(), *is_lasting);
+                self.line(inner, &dim(&lines(&note)));
             }
             Event::HookFailed { middleware, hook, why } => {
                 let text = text!("hook-failed", middleware = *middleware, hook = *hook, why = why);
@@ -153,34 +194,64 @@ impl Screen {
         }
     }
 
-    /// Shows a finished call on one line; `/unfold` shows it in full.
+    /// Shows a finished call on one line; `/unfold` shows it in full. Returns its number.
     fn show_call(
         &self,
         inner: &mut Inner,
-        info: &CallInfo,
-        call: FinishedCall,
+        call: &FinishedCall,
         failed: bool,
         took: Duration,
-    ) {
+    ) -> usize {
+        let info = &call.info;
         let number = inner.calls.keep(call.clone());
         let todos = inner.todos.take();
         let (text, failed) = outcome(info.capability, todos, &call.text, failed);
         let (style, mark) = if failed { (RED, "✗") } else { (GREEN, "●") };
         let first = text.lines().next().unwrap_or_default();
-        let more = match text.lines().count().saturating_sub(1) {
+        // Of the whole output, also if the result is only a part of it.
+        let lines = call.whole.as_ref().map_or(text.lines().count(), |whole| whole.lines);
+        let more = match lines.saturating_sub(1) {
             0 => String::new(),
             more => format!(" (+{more})"),
         };
+        let counted = match (info.capability, call.changes.as_slice()) {
+            (Capability::Write, [diff]) => format!(" {}", counts(diff.added, diff.removed)),
+            _ => String::new(),
+        };
         let end = format!("{more} {:.1} s [{number}]", took.as_secs_f64());
-        let room = self.columns().saturating_sub(width(&end) + 3);
+        let used = width(&end) + width(&anstream::adapter::strip_str(&counted).to_string());
+        let room = self.columns().saturating_sub(used + 3);
         let line = row(&call.name, &info.summary, first, room);
-        self.line(inner, &format!("{style}{mark}{style:#} {line}{DIM}{end}{DIM:#}"));
+        self.line(inner, &format!("{style}{mark}{style:#} {line}{counted}{DIM}{end}{DIM:#}"));
         if failed {
             for line in text.lines().skip(1).take(FAILURE_LINES) {
                 self.line(
                     inner,
-                    &format!("  {}", dim(&cut(line, self.columns().saturating_sub(3)))),
+                    &format!("  {}", dim(&truncate(line, self.columns().saturating_sub(3)))),
                 );
+            }
+        }
+        number
+    }
+
+    /// Shows what a call changed: the diff of a file, unless it was shown before the call was
+    /// approved, or the files that a command changed.
+    fn show_changes(&self, inner: &mut Inner, call: &FinishedCall, number: usize, was_shown: bool) {
+        if call.info.capability != Capability::Write {
+            if let Some(files) = changed_files(&call.changes) {
+                self.line(inner, &format!("  {files}"));
+            }
+            return;
+        }
+        for diff in call.changes.iter().filter(|_| !was_shown) {
+            let (rows, hidden) = rows_of(diff, DIFF_LINES);
+            let rows = rows.strip_prefix('\n').unwrap_or(&rows);
+            if !rows.is_empty() {
+                self.line(inner, rows);
+            }
+            if hidden > 0 {
+                let more = text!("diff-more-lines", count = hidden, number = number);
+                self.line(inner, &format!("  {}", dim(&more)));
             }
         }
     }

@@ -15,11 +15,15 @@ use reedline::{
 };
 use waterline_session::Level;
 
+use super::command_menu::CommandMenu;
 use super::complete::{Complete, Known, ListSessions};
-use super::editing::{MENU, bindings};
+use super::editing::{COMMANDS, MENU, PromptKeys};
 use super::menu::CompletionMenu;
 use super::screen::{print, wants_colours};
 use crate::text;
+
+/// The sign at the end of the prompt.
+const SIGN: &str = "› ";
 
 /// The number of lines kept in the history.
 const HISTORY: usize = 2_000;
@@ -66,10 +70,15 @@ impl Input {
         let is_empty = Arc::new(AtomicBool::new(true));
         let unstyled =
             Unstyled { plain: SimpleMatchHighlighter::default(), is_empty: Arc::clone(&is_empty) };
+        let has_choice = Arc::new(AtomicBool::new(false));
+        let keys = PromptKeys::new(Arc::clone(&is_empty), Arc::clone(&has_choice));
+        let commands = CommandMenu::new(COMMANDS, SIGN, has_choice);
         let mut reedline = Reedline::create()
-            .with_edit_mode(Box::new(reedline::Emacs::new(bindings())))
+            .with_edit_mode(Box::new(keys))
+            .with_ansi_colors(wants_colours())
             .with_completer(Box::new(Complete::new(known, sessions)))
-            .with_menu(ReedlineMenu::EngineCompleter(Box::new(CompletionMenu::new(MENU))))
+            .with_menu(ReedlineMenu::EngineCompleter(Box::new(CompletionMenu::new(MENU, SIGN))))
+            .with_menu(ReedlineMenu::EngineCompleter(Box::new(commands)))
             .with_highlighter(Box::new(unstyled))
             .with_validator(Box::new(Continued))
             .with_quick_completions(true)
@@ -218,7 +227,7 @@ impl Prompt for Gauge<'_> {
     }
 
     fn render_prompt_indicator(&self, _: PromptEditMode) -> Cow<'_, str> {
-        Cow::Borrowed("› ")
+        Cow::Borrowed(SIGN)
     }
 
     fn render_prompt_multiline_indicator(&self) -> Cow<'_, str> {

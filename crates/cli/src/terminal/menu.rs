@@ -9,8 +9,9 @@ use reedline::{
 pub(super) struct CompletionMenu(ColumnarMenu);
 
 impl CompletionMenu {
-    pub(super) fn new(name: &str) -> Self {
-        Self(ColumnarMenu::default().with_name(name))
+    /// Creates the menu. `marker` is the prompt sign while the menu is open.
+    pub(super) fn new(name: &str, marker: &str) -> Self {
+        Self(ColumnarMenu::default().with_name(name).with_marker(marker))
     }
 }
 

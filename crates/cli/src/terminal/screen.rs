@@ -106,7 +106,7 @@ impl Screen {
     }
 
     /// Applies a style, and wraps the text to the width of the screen.
-    fn styled(&self, text: &str, style: Style) -> String {
+    pub(super) fn styled(&self, text: &str, style: Style) -> String {
         if self.moves_cursor {
             wrapped(text, style, size())
         } else {

@@ -12,7 +12,7 @@ use super::editing::{Draft, LineEditor};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Typed {
     /// The unfinished line.
-    Begun(Draft),
+    Draft(Draft),
     /// A submitted line.
     Line(String),
     /// The keyboard has ended.
@@ -56,7 +56,7 @@ impl Typing {
         }
         let mut typed: Vec<Typed> =
             bytes.iter().filter_map(|byte| self.byte(*byte)).map(Typed::Line).collect();
-        typed.push(Typed::Begun(self.draft()));
+        typed.push(Typed::Draft(self.draft()));
         typed
     }
 
@@ -190,7 +190,7 @@ mod tests {
     }
 
     fn draft(text: &str) -> Typed {
-        Typed::Begun(Draft::new(text))
+        Typed::Draft(Draft::new(text))
     }
 
     fn line(text: &str) -> Typed {
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(typed("axb\x1bOD\x1bOD\x1b[3~\r"), [line("ab"), draft("")]);
         assert_eq!(typed("one two\x1bb\x0b\r"), [line("one"), draft("")], "Alt-B, Ctrl-K");
         assert_eq!(typed("one two\x1b\x7f\r"), [line("one"), draft("")], "Alt-Backspace");
-        let Some(Typed::Begun(draft)) = typed("水位\x1b[D").pop() else { panic!() };
+        let Some(Typed::Draft(draft)) = typed("水位\x1b[D").pop() else { panic!() };
         assert_eq!(draft.parts(), ("水", "位"));
     }
 

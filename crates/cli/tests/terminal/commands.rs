@@ -188,7 +188,7 @@ fn s2_32_s2_33_settings_hold_at_once_and_wrong_ones_are_refused() {
 /// A flag may not fit another policy; then the session keeps its policy.
 #[test]
 fn a_policy_that_conflicts_with_the_flags_is_refused_and_nothing_changes() {
-    let world = World::new(Vec::new());
+    let world = World::new(vec![says("noted")]);
     let flags = ["--session", "s", "--policy", "window", "--set", "window.messages=20"];
     let mut terminal = Terminal::start(&world, &flags);
     terminal.play(
@@ -196,6 +196,8 @@ fn a_policy_that_conflicts_with_the_flags_is_refused_and_nothing_changes() {
          < is not among the stages
          > /config policy
          < policy = window
+         > hi
+         < noted
          > /quit",
     );
     assert!(terminal.ends());
@@ -209,24 +211,24 @@ fn s0_63_sessions_are_loaded_forked_and_gone_back_in() {
     let (world, mut terminal) = after_two_turns();
     terminal.play(
         "> /undo
-         < 5 → 3
+         < 4 → 2
          < Undone: and the wind?
-         < Files in the workspace are not changed
+         < /redo restores the messages and the files
          > /undo
-         < 3 → 1
+         < 2 → 0
          > /redo
-         < 1 → 3
+         < 0 → 2
          > /redo
-         < 3 → 5
+         < 2 → 4
          > /redo
          < Nothing to redo
          > /undo 2
-         < 5 → 1
+         < 4 → 0
          < how high is the tide?
          > /branches
          < 5 messages (1 shared)  assistant: the wind is west
          > /redo
-         < 1 → 5
+         < 0 → 4
          > /undo two
          < Usage: /undo [N]
          > /fork 3
@@ -244,7 +246,7 @@ fn s0_63_sessions_are_loaded_forked_and_gone_back_in() {
          < There is no session zzz
          > /LOAD fir
          < Loaded session: first
-         < Messages: 5
+         < Messages: 4
          < assistant: the wind is west
          > /recall tide
          < how high is the tide?
@@ -260,16 +262,13 @@ fn s0_63_sessions_are_loaded_forked_and_gone_back_in() {
          > /export kept.md
          < kept.md: 5 messages
          > /export nowhere/kept.md
-         < cannot write nowhere/kept.md
+         < cannot write nowhere/kept.md: the directory does not exist
          > /quit",
     );
     assert!(!terminal.screen().contains("nowhere/.tmp"), "{}", terminal.screen());
     assert!(terminal.ends());
     let kept = std::fs::read_to_string(world.path("kept.md")).unwrap();
-    assert!(
-        kept.starts_with("# how high is the tide?\n") && !kept.contains("Your workspace"),
-        "{kept}"
-    );
+    assert!(kept.starts_with("# how high is the tide?\n") && !kept.contains("directory"), "{kept}");
     assert!(
         kept.contains("## User\n\nhow high is the tide?\n\n## Assistant\n\nthe tide is 4.2 m\n"),
         "{kept}"
@@ -356,7 +355,7 @@ fn tools_todos_skills_and_the_rest() {
          > /skill off
          < No skill is on
          > /memory
-         < Memory is off
+         < The memory is empty
          > /clean
          < Nothing to clean
          > /clear
@@ -426,9 +425,45 @@ fn the_memory_is_shown_and_searched() {
          < No matches in the memory
          > /memory TEA
          < 2026-11-15: the user likes tea
+         > /memory add The API is on port 8080.
+         < Added
+         > /memory add the API is on port 8080
+         < The memory has this already
+         > /memory edit 1 The API is on port 8081.
+         < Replaced: The API is on port 8080.
+         > /memory forget 2
+         < There is no memory 2
+         > /memory forget 1
+         < Forgotten: The API is on port 8081.
+         > /memory add the password is hunter2hunter2
+         < not written to memory
          > /quit",
     );
     assert!(terminal.ends());
+}
+
+#[test]
+fn a_rule_is_shown_when_it_is_recognised_and_at_the_end() {
+    let world = World::new(vec![says("d'accord"), says("bonjour")]);
+    let mut terminal = Terminal::start(&world, &[]);
+    terminal.play(
+        "> From now on always answer in French.
+         < Remembered for later sessions
+         < d'accord
+         > /quit
+         < Learned in this session
+         < From now on always answer in French.",
+    );
+    assert!(terminal.ends());
+    let mut terminal = Terminal::start(&world, &[]);
+    terminal.play(
+        "< 1 memory from earlier sessions
+         > hello
+         < bonjour
+         > /quit",
+    );
+    assert!(terminal.ends());
+    assert!(world.last_request().concat().contains("From now on always answer in French."));
 }
 
 /// S2.13, S2.34: the preset `chat` has a memory by default, which is still found after the context
@@ -442,8 +477,7 @@ fn s2_13_s2_34_a_chat_has_a_memory_that_survives_clearing() {
     );
     let mut terminal = Terminal::start(&world, &["--policy", "chat"]);
     terminal.play(
-        "< waterline/memory
-         > which wood?
+        "> which wood?
          < oak it is
          > /context clear
          < The context is empty
@@ -534,11 +568,11 @@ fn s0_64_a_checkpoint_is_restored_by_command() {
          > /restore 99
          < no checkpoint 99
          > /restore 3
-         < 9 → 5
+         < 8 → 4
          > /todos
          < [>] buy rope
          > /redo
-         < 5 → 9
+         < 4 → 8
          > /quit",
     );
     assert!(terminal.ends());
@@ -601,7 +635,7 @@ fn s0_70_clean_deletes_old_sessions_and_workspaces() {
     world.write(".config/waterline/config.toml", "[agent]\nworkspace_days = 100\n");
     let log = forty_days_ago(&world);
     let workspace = world.path(".local/share/waterline/workspaces/old");
-    world.write(".local/share/waterline/workspaces/old/outputs/a.txt", "a");
+    world.write(".local/share/waterline/workspaces/old/temp/a.txt", "a");
     let mut session = waterline_log::Session::new("old");
     session.workspace = Some(workspace.display().to_string());
     log.create(session).unwrap();

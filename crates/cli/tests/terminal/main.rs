@@ -8,6 +8,8 @@
 )]
 
 mod commands;
+mod files;
+mod place;
 mod pty;
 mod trust;
 #[path = "../world/mod.rs"]
@@ -325,6 +327,81 @@ fn commands_names_and_files_are_completed_and_a_backslash_continues_a_line() {
         "{last:?}"
     );
     assert!(last.last().unwrap().contains("[File: uploads/notes.md]\\ntide"), "{last:?}");
+}
+
+/// The list of commands opens with the slash and narrows; Enter runs what is typed, or the chosen
+/// row.
+#[test]
+fn a_slash_lists_the_commands() {
+    let world = World::new(Vec::new());
+    let mut terminal = Terminal::start(&world, &[]);
+    terminal.is_ready();
+    terminal.keys("/");
+    terminal.sees("List the commands and keys");
+    terminal.keys("sta");
+    terminal.sees("Show the status of the session");
+    until("only one command", || !terminal.screen().contains("List the commands"));
+    assert!(terminal.screen().contains("› /sta"), "{}", terminal.screen());
+    assert!(!terminal.screen().contains('|'), "the prompt keeps its sign: {}", terminal.screen());
+    terminal.keys("\x7f\x7f\x7f");
+    terminal.sees("List the commands and keys");
+    terminal.keys("tod");
+    terminal.sees("Show the task list");
+    terminal.keys("\x1b[B");
+    terminal.sees("› /todos");
+    terminal.keys("\r");
+    terminal.sees("No open tasks");
+    terminal.keys("a/b");
+    terminal.sees("› a/b");
+    assert!(!terminal.screen().contains("List the commands"), "{}", terminal.screen());
+}
+
+/// The server does not report a window, and the price is in the user's own table.
+#[test]
+fn a_guessed_window_and_a_price_are_shown() {
+    let world = World::new(vec![says("noted")]);
+    world.write(
+        ".config/waterline/prices.toml",
+        "[[vendor]]\nname = \"mine\"\nprices = [{ models = [\"m\"], input = 300.0, output = 900.0, \
+         date = \"2026-11-16\" }]\n",
+    );
+    let mut terminal = Terminal::start(&world, &[]);
+    terminal.sees("tokens for the prompt are a guess");
+    terminal.play(
+        "> remember the tide
+         < noted
+         > /cost
+         < Price: $
+         < price of m as of 2026-11-16
+         > /status
+         < a guess; set it with --window
+         > /quit
+         < This session cost $",
+    );
+    assert!(terminal.ends());
+    let mut terminal = Terminal::start(&world, &["--window", "5k"]);
+    terminal.is_ready();
+    assert!(!terminal.screen().contains("guess"), "{}", terminal.screen());
+    assert!(terminal.screen().contains(" of 5.0k ›"), "{}", terminal.screen());
+}
+
+/// In a terminal, `run` shows a turn as the chat does.
+#[test]
+fn run_renders_markdown_and_calls_in_a_terminal() {
+    let world = World::new(vec![
+        calls("write_file", json!({"path": "outputs/tide.txt", "content": "4.2 m\n"})),
+        risky(),
+        says("It is **4.2 m**:\n```rust\nlet x = 1;\n```\nDone."),
+    ]);
+    let mut terminal = Terminal::of(&world, "run", &["how high is the tide?"]);
+    terminal.sees("● write_file outputs/tide.txt");
+    terminal.sees("[y]es, [n]o");
+    terminal.keys("n\r");
+    terminal.sees("It is 4.2 m:");
+    terminal.sees("  let x = 1;");
+    terminal.sees("Done.");
+    assert!(!terminal.screen().contains("```"), "{}", terminal.screen());
+    assert!(terminal.ends());
 }
 
 /// S2.35: the program's messages are in the user's language.

@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::num::NonZeroU16;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
@@ -23,14 +24,19 @@ impl Terminal {
         Self::of(world, "chat", more)
     }
 
-    /// Starts a command of the agent.
+    /// Starts a command of the agent in the home directory.
     pub fn of(world: &World, command: &str, more: &[&str]) -> Self {
+        Self::at(world, world.home.path(), command, more)
+    }
+
+    /// Starts a command of the agent in a directory.
+    pub fn at(world: &World, directory: &Path, command: &str, more: &[&str]) -> Self {
         let rows = 400;
         let columns = 120;
         let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).unwrap();
         let mut program = CommandBuilder::new(env!("CARGO_BIN_EXE_waterline"));
-        program.cwd(world.home.path());
+        program.cwd(directory);
         program.env_clear();
         world.variables().iter().for_each(|(name, value)| program.env(name, value));
         program.args(world.arguments(command));

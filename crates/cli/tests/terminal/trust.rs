@@ -58,7 +58,7 @@ fn text_typed_before_an_approval_request_is_not_its_reply() {
     let mut terminal = Terminal::of(&world, "run", &["--session", "s", "tidy up"]);
     terminal.sees("while [ ! -e go ]");
     terminal.keys("y\r");
-    until("the typed text", || terminal.screen().lines().any(|line| line.trim() == "y"));
+    until("the typed text", || terminal.screen().contains("↳ y"));
     std::fs::write(world.path(".local/share/waterline/workspaces/s/go"), "").unwrap();
     terminal.sees("[a]lways allow this command");
     terminal.keys("n\r");

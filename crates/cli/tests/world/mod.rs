@@ -21,13 +21,20 @@ pub struct World {
 
 impl World {
     pub fn new(lines: Vec<Line>) -> Self {
+        Self::with(|_| lines)
+    }
+
+    /// Creates a world whose script knows the paths in its home directory.
+    pub fn with(lines: impl FnOnce(&dyn Fn(&str) -> String) -> Vec<Line>) -> Self {
+        let home = tempfile::tempdir().unwrap();
+        let lines = lines(&|name| home.path().join(name).display().to_string());
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
             .build()
             .unwrap();
         let server = runtime.block_on(script::model(lines)).unwrap();
-        Self { server, _runtime: runtime, home: tempfile::tempdir().unwrap() }
+        Self { server, _runtime: runtime, home }
     }
 
     pub fn path(&self, path: &str) -> PathBuf {

@@ -15,6 +15,7 @@ use crate::history::{Atom, AtomKind, History, View};
 use crate::ledger::Weights;
 use crate::message::Message;
 use crate::model::Model;
+use crate::reason::Reason;
 use crate::reduce;
 use crate::setting::Threshold;
 use crate::summary::Summarise;
@@ -106,7 +107,7 @@ impl Item {
             treatment: if sendable { Treatment::Verbatim } else { Treatment::Omitted },
             views: None,
             tokens: if sendable { tokens() } else { 0 },
-            reason: known.map_or_else(String::new, |atom| reason(history, atom).to_owned()),
+            reason: known.map_or_else(String::new, |atom| reason(history, atom)),
             pinned: false,
             held: false,
             arrived: false,
@@ -153,17 +154,20 @@ impl Item {
 }
 
 /// Returns the reason of an item that no stage has changed.
-fn reason(history: &History, atom: &Atom) -> &'static str {
+fn reason(history: &History, atom: &Atom) -> String {
     if !atom.is_sendable() {
-        atom.unsendable_reason()
+        atom.unsendable_reason().into()
     } else if !atom.open.is_empty() {
-        "a call without a result is answered as interrupted"
+        Reason::Interrupted.into()
     } else if atom.messages.iter().any(|&message| history.is_repaired(message)) {
-        "repaired, see the warnings"
+        Reason::Repaired.into()
     } else {
-        ""
+        String::new()
     }
 }
+
+/// The ledger grows in a conversation that is longer than this many windows.
+const LEDGER_WINDOWS: usize = 4;
 
 impl<'a> Draft<'a> {
     /// Creates a draft in which everything is kept.
@@ -220,8 +224,20 @@ impl<'a> Draft<'a> {
     /// Returns the most tokens that the summary block may take.
     #[must_use]
     pub fn reserved(&self) -> usize {
-        let sizes = self.summary.as_ref().map(|settings| [settings.max, settings.ledger]);
-        sizes.into_iter().flatten().map(|size| self.marks.tokens(size)).sum()
+        self.summary
+            .as_ref()
+            .map_or(0, |settings| self.marks.tokens(settings.max) + self.ledger_tokens(settings))
+    }
+
+    /// Returns the most tokens of the ledger. More values compete for it in a long conversation, so
+    /// it grows with the conversation once that is longer than a few windows.
+    #[must_use]
+    pub fn ledger_tokens(&self, settings: &Summarise) -> usize {
+        let base = self.marks.tokens(settings.ledger);
+        let conversation = self.history.tokens().saturating_sub(self.history.system_tokens());
+        let usual = (self.marks.available * LEDGER_WINDOWS).max(1);
+        let grown = base.saturating_mul(conversation) / usual;
+        base.max(grown.min(self.marks.tokens(settings.ledger_max)))
     }
 
     /// Returns whether the context would have more tokens than this.
@@ -323,8 +339,13 @@ impl<'a> Draft<'a> {
         item.arrived = true;
         let before = item.tokens;
         // What to recall is decided by the fold, once it is known what was dropped.
-        let arrival =
-            Arrival { history: self.history, marks: &self.marks, model: self.model, hidden: &[] };
+        let arrival = Arrival {
+            history: self.history,
+            marks: &self.marks,
+            model: self.model,
+            weights: self.weights,
+            hidden: &[],
+        };
         for stage in self.stages {
             stage.arrive(item, &arrival);
         }
@@ -352,9 +373,10 @@ impl<'a> Draft<'a> {
     }
 
     /// Drops what the context before the fold did not show either.
-    pub fn drop_hidden(&mut self, reason: &str) {
+    pub fn drop_hidden(&mut self, reason: impl Into<String>) {
+        let reason = reason.into();
         for at in self.hidden.clone() {
-            self.drop(at, reason);
+            self.drop(at, reason.as_str());
         }
     }
 
@@ -437,7 +459,7 @@ impl<'a> Draft<'a> {
             item.tokens = bare.iter().map(|view| view.tokens(history)).sum();
             item.views = Some(bare);
             if item.reason.is_empty() {
-                "without its thinking".clone_into(&mut item.reason);
+                item.reason = Reason::NoThinking.into();
             }
         });
     }
@@ -456,7 +478,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Truncates an atom to about `target` tokens: its largest messages lose their middle.
-    pub fn clip(&mut self, at: usize, target: usize, reason: &str) -> bool {
+    pub fn clip(&mut self, at: usize, target: usize, reason: impl Into<String>) -> bool {
         let history = self.history;
         let views = self.views(at);
         let sizes: Vec<usize> = views.iter().map(|view| view.tokens(history)).collect();
@@ -472,7 +494,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Keeps an atom until [`Draft::release`], even if it was dropped.
-    pub(crate) fn hold(&mut self, at: usize, reason: &str) {
+    pub(crate) fn hold(&mut self, at: usize, reason: Reason) {
         let fresh = Item::new(self.history, at);
         let Some(item) = self.items.get_mut(at) else { return };
         if !item.treatment.is_sent() {
@@ -488,7 +510,7 @@ impl<'a> Draft<'a> {
         &mut self,
         at: usize,
         treatment: Treatment,
-        reason: &str,
+        reason: impl Into<String>,
         shorten: impl Fn(&Message) -> Option<Message>,
     ) -> bool {
         match reduce_views(self.history, self.views(at), shorten) {
@@ -512,7 +534,7 @@ impl<'a> Draft<'a> {
 
 /// Returns the largest size that each of `sizes` may keep so that together they are at most
 /// `target`.
-fn max_size(sizes: &[usize], target: usize) -> usize {
+pub(crate) fn max_size(sizes: &[usize], target: usize) -> usize {
     let mut sorted = sizes.to_vec();
     sorted.sort_unstable();
     let mut left = target;

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 
 use super::{Draft, Item, Marks};
 use crate::history::History;
+use crate::ledger::Weights;
 use crate::model::Model;
 use crate::setting::FoldRule;
 
@@ -17,6 +18,8 @@ pub struct Arrival<'a> {
     pub marks: &'a Marks,
     /// The model that is called.
     pub model: &'a Model,
+    /// The weights of the ledger's ranking.
+    pub weights: &'a Weights,
     /// The atoms that the context no longer shows.
     pub hidden: &'a [usize],
 }

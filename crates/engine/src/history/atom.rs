@@ -1,5 +1,7 @@
 //! Atoms: the smallest units that are kept, reduced or dropped.
 
+use crate::reason::Reason;
+
 /// The kind of an atom.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtomKind {
@@ -69,11 +71,11 @@ impl Atom {
 
     /// Returns why it cannot be sent, for people.
     #[must_use]
-    pub const fn unsendable_reason(&self) -> &'static str {
+    pub const fn unsendable_reason(&self) -> Reason {
         match self.kind {
-            AtomKind::Orphan => "a result without a matching call",
-            AtomKind::Thought => "thinking without an answer",
-            _ => "an empty message",
+            AtomKind::Orphan => Reason::Orphan,
+            AtomKind::Thought => Reason::OnlyThinking,
+            _ => Reason::Empty,
         }
     }
 }

@@ -28,7 +28,7 @@ impl History {
     /// Creates a history that continues after `past`. `shown` is what was sent: each view, and
     /// whether all messages of its slot are in the past. Their call ids stay in use.
     #[must_use]
-    pub fn behind<'a>(
+    pub fn after<'a>(
         counter: Counter,
         past: Past,
         shown: impl Iterator<Item = (&'a View, bool)>,

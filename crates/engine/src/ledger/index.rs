@@ -71,7 +71,22 @@ pub(crate) struct Extract(Vec<Passage>);
 struct Passage {
     author: Author,
     about: About,
+    /// The values, one after another. One allocation for all of them makes loading a long history
+    /// faster.
+    text: String,
     values: Vec<Mention>,
+}
+
+/// Where a value is mentioned.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// The message.
+    index: usize,
+    /// The number of values in the text.
+    crowd: u32,
+    author: Author,
+    /// The file that the text is about, as the hash of its base name; 0 for none.
+    source: u64,
 }
 
 /// What a text is about.
@@ -86,7 +101,8 @@ enum About {
 
 #[derive(Clone, Debug)]
 struct Mention {
-    value: Box<str>,
+    /// The length of the value in [`Passage::text`].
+    length: usize,
     kind: Kind,
     defined: bool,
     mentions: u32,
@@ -133,19 +149,21 @@ impl Extract {
                 *mentions += 1;
             }
         }
+        let text = found.keys().copied().collect();
         let mention = |(value, (kind, defined, mentions)): (&str, _)| Mention {
-            value: value.into(),
+            length: value.len(),
             kind,
             defined,
             mentions,
         };
-        self.0.push(Passage { author, about, values: found.into_iter().map(mention).collect() });
+        // Both iterations have the same order, because the map did not change.
+        let values = found.into_iter().map(mention).collect();
+        self.0.push(Passage { author, about, text, values });
     }
 }
 
 impl Index {
     /// Adds a message.
-    #[cfg(test)]
     pub(crate) fn append(&mut self, index: usize, message: &Message) {
         self.take(index, Extract::of(message));
     }
@@ -153,14 +171,17 @@ impl Index {
     /// Adds the values of a message.
     pub(crate) fn take(&mut self, index: usize, found: Extract) {
         self.newest = index;
-        for Passage { author, about, values } in found.0 {
+        for Passage { author, about, text, values } in found.0 {
             let source = match about {
                 About::Nothing | About::Call(..) => 0,
                 About::Answer(call) => self.calls.get(&call).copied().unwrap_or(0),
             };
             let crowd = u32::try_from(values.len()).unwrap_or(u32::MAX);
+            let mut rest = text.as_str();
             for mention in values {
-                self.add(index, mention, crowd, author, source);
+                let Some((value, after)) = rest.split_at_checked(mention.length) else { break };
+                rest = after;
+                self.add(value, &mention, Place { index, crowd, author, source });
             }
             if let About::Call(call, Some(file)) = about {
                 self.calls.insert(call, file);
@@ -168,8 +189,9 @@ impl Index {
         }
     }
 
-    fn add(&mut self, index: usize, mention: Mention, crowd: u32, author: Author, source: u64) {
-        let Mention { value, kind, defined, mentions } = mention;
+    fn add(&mut self, value: &str, mention: &Mention, place: Place) {
+        let Place { index, crowd, author, source } = place;
+        let &Mention { kind, defined, mentions, .. } = mention;
         let update = |seen: &mut Seen| {
             seen.occurrences = seen.occurrences.saturating_add(1);
             seen.mentions = seen.mentions.saturating_add(mentions);
@@ -186,16 +208,16 @@ impl Index {
                 Author::Tool => {}
             }
         };
-        match self.values.get_mut(&*value) {
+        match self.values.get_mut(value) {
             Some(seen) => {
                 update(seen);
-                self.add_use(index, &value, author, false);
+                self.add_use(index, value, author, false);
             }
             None => {
-                self.add_use(index, &value, author, true);
+                self.add_use(index, value, author, true);
                 let mut seen = Seen::new(kind, crowd);
                 update(&mut seen);
-                self.values.insert(value, seen);
+                self.values.insert(value.into(), seen);
             }
         }
     }

@@ -39,9 +39,11 @@ struct Entry<'a> {
     source: Option<&'a str>,
 }
 
+/// A list of values as text, grouped by kind, and the values in the order of their rank.
+pub type Listing = (String, Vec<String>);
+
 /// Writes the ledger: the best values that fit into `budget` tokens, of those that `wanted` accepts
-/// and `shown` does not contain. Returns its text, grouped by kind, and the values in the order of
-/// their rank.
+/// and `shown` does not contain.
 #[must_use]
 pub fn write(
     index: &Index,
@@ -50,7 +52,43 @@ pub fn write(
     budget: usize,
     shown: &Shown<'_>,
     wanted: impl Fn(&str, &Seen) -> bool,
-) -> (String, Vec<String>) {
+) -> Listing {
+    let (text, chosen) = fill(&candidates(index, weights, shown, wanted), counter, budget);
+    (text, values_of(&chosen))
+}
+
+/// Writes the ledger in two parts: the best values of it, about `first` tokens, and the others.
+#[must_use]
+pub fn write_parts(
+    index: &Index,
+    weights: &Weights,
+    counter: &Counter,
+    (budget, first): (usize, usize),
+    shown: &Shown<'_>,
+    wanted: impl Fn(&str, &Seen) -> bool,
+) -> (Listing, Listing) {
+    let (_, chosen) = fill(&candidates(index, weights, shown, wanted), counter, budget);
+    let mut tokens = 0;
+    let end = chosen.iter().position(|entry| {
+        tokens += counter.text(entry.value) + 1;
+        tokens > first
+    });
+    let (best, rest) = chosen.split_at(end.unwrap_or(chosen.len()));
+    ((print(best), values_of(best)), (print(rest), values_of(rest)))
+}
+
+fn values_of(entries: &[Entry<'_>]) -> Vec<String> {
+    entries.iter().map(|entry| entry.value.to_owned()).collect()
+}
+
+/// Returns the values that could be listed. Of several spellings of one path, it is the newest,
+/// with the best odds.
+fn candidates<'a>(
+    index: &'a Index,
+    weights: &Weights,
+    shown: &Shown<'_>,
+    wanted: impl Fn(&str, &Seen) -> bool,
+) -> Vec<Entry<'a>> {
     let sources = index.sources();
     let mut spellings: FxHashMap<&str, (usize, Entry<'_>)> = FxHashMap::default();
     for (value, seen) in
@@ -59,7 +97,6 @@ pub fn write(
         let source = sources.get(&seen.source()).copied();
         let odds = weights.odds(index, value, seen);
         let entry = Entry { value, kind: seen.kind, odds, source };
-        // Of several spellings of one path, the newest is listed, with the best odds.
         let (last, known) = spellings.entry(value::plain(value)).or_insert((seen.last, entry));
         let best = known.odds.max(odds);
         if (seen.last, value) > (*last, known.value) {
@@ -68,9 +105,7 @@ pub fn write(
         }
         known.odds = best;
     }
-    let entries: Vec<Entry<'_>> = spellings.into_values().map(|(_, entry)| entry).collect();
-    let (text, listed) = fill(&entries, counter, budget);
-    (text, listed.into_iter().map(|entry| entry.value.to_owned()).collect())
+    spellings.into_values().map(|(_, entry)| entry).collect()
 }
 
 /// Returns the best entries that fit, and their text. Values take fewer tokens together than one by

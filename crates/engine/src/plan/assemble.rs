@@ -4,6 +4,7 @@
 use super::summary_block::SummaryBlock;
 use crate::draft::{Item, Slot, Treatment};
 use crate::history::{AtomKind, History, View};
+use crate::reason::Reason;
 use crate::summary::Placement;
 
 /// Collects the slots of a fold.
@@ -24,7 +25,7 @@ impl<'a> Assembly<'a> {
     pub(super) fn slots(mut self, items: &[Item], total: &mut usize) -> Vec<Slot> {
         let system_prefix = self.history.system_prefix();
         for item in items.iter().take(system_prefix) {
-            self.push_item(item, "system prompt");
+            self.push_item(item, Some(Reason::SystemPrompt));
         }
         if self.block.is_some_and(|block| block.placement == Placement::System) {
             self.push_block();
@@ -40,7 +41,7 @@ impl<'a> Assembly<'a> {
             }
         }
         for item in pinned {
-            self.push_item(item, "");
+            self.push_item(item, None);
         }
         for item in rest {
             self.push_rest(item);
@@ -74,14 +75,16 @@ impl<'a> Assembly<'a> {
             }
             self.push_block();
         }
-        self.push_item(item, "");
+        self.push_item(item, None);
     }
 
-    fn push_item(&mut self, item: &Item, default_reason: &str) {
+    fn push_item(&mut self, item: &Item, default_reason: Option<Reason>) {
         let sources =
             self.history.atom(item.atom).map(|atom| atom.messages.clone()).unwrap_or_default();
-        let reason =
-            if item.reason.is_empty() { default_reason.to_owned() } else { item.reason.clone() };
+        let reason = match default_reason {
+            Some(reason) if item.reason.is_empty() => reason.into(),
+            _ => item.reason.clone(),
+        };
         if let Some(last) = self.slots.last_mut()
             && last.treatment == Treatment::Omitted
             && item.treatment == Treatment::Omitted
@@ -102,10 +105,16 @@ impl<'a> Assembly<'a> {
         });
     }
 
+    /// Adds the stable part of the block's ledger.
+    fn push_stable(&mut self, block: &SummaryBlock) {
+        self.slots.extend(block.stable.as_ref().map(|stable| stable.slot(self.history)));
+    }
+
     /// Adds the summary block as messages of its own, unless it is already placed.
     fn push_block(&mut self) {
         let Some(block) = self.block.filter(|_| !self.is_placed) else { return };
         self.is_placed = true;
+        self.push_stable(block);
         let views = block.views();
         let tokens = views.iter().map(|view| view.tokens(self.history)).sum();
         self.slots.push(Slot {
@@ -122,6 +131,7 @@ impl<'a> Assembly<'a> {
     fn push_joined(&mut self, item: &Item) {
         let Some(block) = self.block else { return };
         self.is_placed = true;
+        self.push_stable(block);
         let tokens = self.history.counter().text(&block.text) + 1;
         self.slots.push(Slot {
             sources: block.sources.clone(),
@@ -131,7 +141,7 @@ impl<'a> Assembly<'a> {
             views: Vec::new(),
             listed: block.listed.clone(),
         });
-        self.push_item(item, "with the summary in front of it");
+        self.push_item(item, Some(Reason::WithSummary));
         if let Some(slot) = self.slots.last_mut() {
             let joined = slot
                 .views

@@ -4,13 +4,15 @@ use rustc_hash::FxHashSet;
 
 use super::Input;
 use crate::draft::{Arrival, Item, Marks, Slot, Treatment};
+use crate::reason::Reason;
 
 /// Returns the slots for the messages that the generation does not cover yet.
 pub(super) fn new_slots(input: &Input<'_>, marks: &Marks) -> Vec<Slot> {
     let history = input.history;
     let covered = input.generation.covered();
     let hidden = hidden_atoms(input);
-    let arrival = Arrival { history, marks, model: input.model, hidden: &hidden };
+    let (model, weights) = (input.model, &input.policy.weights);
+    let arrival = Arrival { history, marks, model, weights, hidden: &hidden };
     let mut slots: Vec<Slot> = Vec::new();
     let mut seen = FxHashSet::default();
     for message in covered..history.len() {
@@ -51,11 +53,11 @@ fn late_slot(input: &Input<'_>, at: usize, covered: usize, sources: Vec<usize>) 
     let views = input.history.views(at, covered);
     let tokens = views.iter().map(|view| view.tokens(input.history)).sum();
     let (treatment, reason) = if views.is_empty() {
-        (Treatment::Omitted, "arrived after its call was answered as interrupted")
+        (Treatment::Omitted, Reason::LateResult)
     } else {
-        (Treatment::Verbatim, "arrived after the rest of its step was sent")
+        (Treatment::Verbatim, Reason::LatePart)
     };
-    Slot { sources, treatment, tokens, reason: reason.to_owned(), views, listed: Vec::new() }
+    Slot { sources, treatment, tokens, reason: reason.into(), views, listed: Vec::new() }
 }
 
 /// Returns the atoms that the generation no longer shows. Only a policy that recalls needs them.

@@ -11,6 +11,7 @@ use super::{Action, Figures, Input, Plan, Update, Wanted};
 use crate::draft::{Draft, Marks, Stage, Start};
 use crate::history::AtomKind;
 use crate::message::Message;
+use crate::reason::Reason;
 use crate::stage::Emergency;
 use crate::summary::{Language, Mode, Schema};
 
@@ -58,7 +59,7 @@ pub(super) fn fold(input: &Input<'_>, marks: &Marks, before: usize, reason: Stri
     drop_repeated_systems(&mut draft);
     let mut steps = StepRecorder::new(&draft);
     for at in input.keep.pins.iter().filter_map(|&message| input.history.atom_of(message)) {
-        draft.pin(at, "pinned");
+        draft.pin(at, Reason::Pinned);
     }
     for stage in &input.policy.stages {
         stage.fold(&mut draft);
@@ -70,7 +71,7 @@ pub(super) fn fold(input: &Input<'_>, marks: &Marks, before: usize, reason: Stri
         steps.note(LOW_MARK, &draft);
     }
     if let Some(forced) = input.forced {
-        apply_level(&mut draft, input.policy, forced.rung);
+        apply_level(&mut draft, input.policy, forced.level);
         steps.note(LEVEL, &draft);
     }
     for at in draft.newest_first() {
@@ -122,7 +123,7 @@ fn drop_repeated_systems(draft: &mut Draft<'_>) {
         if same != at {
             let message =
                 history.atom(same).and_then(|atom| atom.messages.first().copied()).unwrap_or(0);
-            draft.drop_system(at, format!("the same as message {message}"));
+            draft.drop_system(at, Reason::SameAs { message: message + 1 });
         }
     }
 }
@@ -139,7 +140,7 @@ fn drop_to_low_mark(draft: &mut Draft<'_>) {
         if draft.total() <= goal {
             return;
         }
-        draft.drop(at, "over the low mark");
+        draft.drop(at, Reason::OverLowMark);
     }
 }
 
@@ -180,7 +181,7 @@ fn drop_a_little(draft: &mut Draft<'_>) {
         if draft.total() <= draft.marks.window {
             return;
         }
-        draft.drop(at, "older than the newest tokens that fit");
+        draft.drop(at, Reason::OlderThanTokens);
     }
 }
 
@@ -193,14 +194,10 @@ fn start_with_user(draft: &mut Draft<'_>) {
         items.filter(|(_, item)| !item.pinned).map(|(at, _)| at).find(|&at| draft.is_kept(at));
     let Some(first) = kept.filter(|&at| draft.kind(at) != AtomKind::User) else { return };
     if let Some(at) = draft.opener_of(first) {
-        draft.hold(at, "opens the oldest turn that is kept in part");
+        draft.hold(at, Reason::OpensTurn);
         if !draft.is_protected(at) {
             let max = draft.marks.available / 10;
-            draft.clip(
-                at,
-                max,
-                "opens the oldest turn that is kept in part; truncated in the middle",
-            );
+            draft.clip(at, max, Reason::OpensTurnTruncated);
         }
     }
 }
@@ -241,7 +238,9 @@ fn write_block(
 ) -> (Option<SummaryBlock>, Option<Wanted>) {
     let Some(settings) = &draft.summary else { return (None, None) };
     let marks = &draft.marks;
-    let block = SummaryBlock::write(draft, settings, input.summaries, input.keep.lines, budget);
+    let earlier = input.generation.stable_ledger();
+    let (summaries, lines) = (input.summaries, input.keep.lines);
+    let block = SummaryBlock::write(draft, settings, summaries, lines, earlier, budget);
     let wanted = block
         .as_ref()
         .filter(|block| {

@@ -3,13 +3,14 @@
 
 use crate::draft::Draft;
 use crate::policy::Policy;
+use crate::reason::Reason;
 use crate::stage::{Emergency, Halve, keep_turns, to_request_and_answer};
 
 /// A request to fold now, whether or not a fold is due.
 #[derive(Clone, Copy, Debug)]
 pub struct Forced<'a> {
     /// How much to drop.
-    pub rung: FoldLevel,
+    pub level: FoldLevel,
     /// Why, for people.
     pub reason: &'a str,
 }
@@ -45,12 +46,12 @@ impl FoldLevel {
 
     /// Describes what a fold at this level did, for people.
     #[must_use]
-    pub const fn about(self) -> &'static str {
+    pub const fn about(self) -> Reason {
         match self {
-            Self::Resume => "the latest turns stay, as request and answer",
-            Self::Fold => "folded",
-            Self::Trim => "folded; long texts were truncated and few turns kept",
-            Self::Minimal => "folded to the task, pins, summary and newest message",
+            Self::Resume => Reason::FoldedTurns,
+            Self::Fold => Reason::Folded,
+            Self::Trim => Reason::FoldedHarder,
+            Self::Minimal => Reason::FoldedMost,
         }
     }
 }
@@ -66,7 +67,7 @@ pub(super) fn apply_level(draft: &mut Draft<'_>, policy: &Policy, level: FoldLev
     }
     if level >= FoldLevel::Minimal {
         for at in draft.newest_first() {
-            draft.drop(at, "only the task, pins and the newest message stay");
+            draft.drop(at, Reason::OnlyNewest);
         }
     }
 }
@@ -76,7 +77,7 @@ fn restore_turns(draft: &mut Draft<'_>, policy: &Policy) {
     let max = policy.setting("halve.turns").and_then(|turns| turns.as_integer());
     let max = max.and_then(|turns| usize::try_from(turns).ok());
     let turns = turns_to_restore(max.unwrap_or(Halve::default().turns));
-    keep_turns(draft, turns + 1, &format!("older than the last {turns} turns before the restart"));
+    keep_turns(draft, turns + 1, Reason::OlderThanRestart { turns });
     for turn in draft.kept_turns().into_iter().rev().skip(1) {
         to_request_and_answer(draft, turn);
     }

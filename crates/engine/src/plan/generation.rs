@@ -74,6 +74,13 @@ impl Generation {
         blocks.map(|slot| slot.tokens).sum()
     }
 
+    /// Returns the slot of the stable part of the ledger: it precedes the rest of the block.
+    pub(super) fn stable_ledger(&self) -> Option<&Slot> {
+        let is_summary = |slot: &Slot| slot.treatment == Treatment::Summary;
+        let pair = self.slots.windows(2).find(|pair| pair.iter().all(is_summary))?;
+        pair.first()
+    }
+
     /// Returns the atoms of the conversation that are not sent.
     pub(super) fn hidden(&self, history: &History) -> Vec<usize> {
         let slots = self.slots.iter().filter(|slot| !slot.treatment.is_sent());

@@ -22,6 +22,7 @@ mod fold_level;
 mod frozen;
 mod generation;
 mod landing;
+mod stable_ledger;
 mod summary_block;
 
 pub use crate::draft::{Budget, Draft, Item, Marks, Slot, Treatment, Truncation};
@@ -35,6 +36,7 @@ use std::sync::Arc;
 use crate::history::History;
 use crate::model::Model;
 use crate::policy::{Policy, Size, When};
+use crate::reason::Reason;
 use crate::summary::{Mode, Placement, Schema, Summary};
 use crate::validity;
 use crate::warning::{Oddity, Warning};
@@ -270,7 +272,7 @@ fn decide(input: &Input<'_>) -> Decision {
             // it shrinks a context that is half full, too.
             let used = before.saturating_sub(marks.fixed);
             let marks = match input.forced {
-                Some(Forced { rung: FoldLevel::Fold, .. })
+                Some(Forced { level: FoldLevel::Fold, .. })
                     if matches!(input.policy.fold.high, Size::Share(_)) =>
                 {
                     marks.limited(&input.policy.fold, used)
@@ -347,11 +349,8 @@ fn reason_to_fold(
     let rule = &input.policy.fold;
     let real = |tokens| input.budget.calibration.correct(tokens);
     if before > marks.window {
-        return Some(format!(
-            "{} tokens are more than the window of {}",
-            real(before),
-            input.budget.window
-        ));
+        let reason = Reason::OverWindow { tokens: real(before), window: input.budget.window };
+        return Some(reason.into());
     }
     let messages = input.generation.messages() + added.messages;
     if input.generation.number == 0 && messages <= rule.min_messages {
@@ -368,20 +367,19 @@ fn reason_to_fold(
         return None;
     }
     if before > marks.high {
-        let cold =
-            if input.budget.cold { "; the cache is cold, so it costs little now" } else { "" };
-        return Some(format!(
-            "{} tokens are over the high mark of {}{cold}",
-            real(before),
-            real(marks.high)
-        ));
+        let (tokens, high) = (real(before), real(marks.high));
+        let reason = match input.budget.cold {
+            true => Reason::OverHighMarkCold { tokens, high },
+            false => Reason::OverHighMark { tokens, high },
+        };
+        return Some(reason.into());
     }
     if rule.messages > 0 && messages > rule.messages {
-        return Some(format!("{messages} messages are more than {}", rule.messages));
+        return Some(Reason::ManyMessages { messages, max: rule.messages }.into());
     }
     let turns = input.generation.turns() + added.turns;
     (rule.turns > 0 && turns > rule.turns)
-        .then(|| format!("{turns} turns are more than {}", rule.turns))
+        .then(|| Reason::ManyTurns { turns, max: rule.turns }.into())
 }
 
 /// Returns whether a fold is worth doing. It must free its share of what can be freed (`fold.free`,

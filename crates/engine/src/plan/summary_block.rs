@@ -2,10 +2,12 @@
 //! summary, open todos and approvals, and the ledger of values. It is marked as reference material,
 //! so it never has the authority of the user or of the system prompt.
 
-use crate::draft::{Draft, Item, Treatment};
+use super::stable_ledger::StableLedger;
+use crate::draft::{Draft, Item, Slot, Treatment};
 use crate::history::{AtomKind, View};
 use crate::ledger;
 use crate::message::{Form, Message, Part, Role};
+use crate::reason::Reason;
 use crate::reduce;
 use crate::summary::{Placement, REFERENCE_ONLY, Summarise, Summary, digest};
 use crate::tokens::Counter;
@@ -17,6 +19,8 @@ pub(crate) struct SummaryBlock {
     pub(crate) atoms: Vec<usize>,
     /// The messages it replaces.
     pub(crate) sources: Vec<usize>,
+    /// The part of its ledger that was sent before, or that later folds will send again.
+    pub(crate) stable: Option<StableLedger>,
     pub(crate) text: String,
     pub(crate) placement: Placement,
     question: String,
@@ -43,6 +47,7 @@ impl SummaryBlock {
         settings: &Summarise,
         supplied: &[Summary],
         lines: &[String],
+        earlier: Option<&Slot>,
         budget: usize,
     ) -> Option<Self> {
         let history = draft.history;
@@ -70,7 +75,7 @@ impl SummaryBlock {
         let made = best(supplied, &sources);
         // A model's summary may have lost values, so it always gets a ledger.
         let min_ledger = if made.is_some() { available / 6 } else { 0 };
-        let ledger_budget = draft.marks.tokens(settings.ledger).max(min_ledger).min(available);
+        let ledger_budget = draft.ledger_tokens(settings).max(min_ledger).min(available);
         let text_budget = draft.marks.tokens(settings.max).min(available - ledger_budget / 2);
         let write = |extra: usize| match made {
             Some(summary) => self::text_of(draft, summary, &atoms, text_budget + extra),
@@ -78,28 +83,32 @@ impl SummaryBlock {
         };
         // The text may use what the ledger does not need: if there are few values to list, more of
         // what the user wrote can stay.
-        let spare = available.saturating_sub(text_budget + ledger_budget);
         let first = write(0);
         let open_budget = available.saturating_sub(counter.text(&first)) / 2;
         let open = missing_lines(lines, &first, counter, open_budget);
         let open_tokens = counter.text(&open);
         let ledger_tokens = counter.text(&list_values(draft, &first, ledger_budget).0);
-        let unused = (spare + ledger_budget).saturating_sub(ledger_tokens + open_tokens);
+        let unused = available.saturating_sub(text_budget + ledger_tokens + open_tokens);
         let body = if unused > MIN_TOKENS { write(unused) } else { first };
         let body_tokens = counter.text(&body);
         let left_for_ledger = available.saturating_sub(body_tokens + open_tokens);
-        let (ledger, listed) = list_values(draft, &body, ledger_budget.min(left_for_ledger));
-        if ledger.is_empty() && open.is_empty() && (body.is_empty() || atoms.is_empty()) {
+        let ledger_budget = ledger_budget.min(left_for_ledger);
+        let (stable, (ledger, listed)) =
+            StableLedger::split(draft, settings, earlier, &body, ledger_budget);
+        let has_values = stable.is_some() || !ledger.is_empty();
+        if !has_values && open.is_empty() && (body.is_empty() || atoms.is_empty()) {
             return None;
         }
-        let kind = if made.is_some() { "summary" } else { "digest" };
-        let reason = reason(sources.len(), kind, body_tokens, counter.text(&ledger));
+        let ledger_tokens = counter.text(&ledger);
+        let reason =
+            Reason::replaced(sources.len(), made.is_some(), body_tokens, ledger_tokens).into();
         let ledger_section =
             if ledger.is_empty() { String::new() } else { format!("{LEDGER_HEADING}{ledger}") };
         let is_made = made.is_some_and(|summary| summary.sources == sources);
         Some(Self {
             atoms,
             sources,
+            stable,
             text: format!("{head}\n{body}{open}{ledger_section}\n---"),
             placement: settings.placement,
             question: settings.question.clone(),
@@ -116,7 +125,7 @@ impl SummaryBlock {
             Placement::Mock => {
                 vec![View::made(Message::user(&self.question)), block(Role::Assistant)]
             }
-            Placement::Prefix => vec![block(Role::User)],
+            Placement::Prefix | Placement::Own => vec![block(Role::User)],
             Placement::System => vec![block(Role::System)],
         }
     }
@@ -146,27 +155,25 @@ fn missing_lines(lines: &[String], text: &str, counter: &Counter, budget: usize)
 
 /// Writes the ledger of the values that neither the kept messages nor `text` show. Returns it with
 /// its values, best first.
-fn list_values(draft: &Draft<'_>, text: &str, budget: usize) -> (String, Vec<String>) {
+pub(super) fn list_values(draft: &Draft<'_>, text: &str, budget: usize) -> ledger::Listing {
+    list_parts(draft, text, budget, 0).1
+}
+
+/// Like [`list_values`], in two parts: the best values, about `first` tokens, and the others.
+pub(super) fn list_parts(
+    draft: &Draft<'_>,
+    text: &str,
+    budget: usize,
+    first: usize,
+) -> (ledger::Listing, ledger::Listing) {
     let history = draft.history;
     let kept = texts_of(draft);
     let mut shown = ledger::Shown::default();
     kept.iter().for_each(|kept| shown.add(kept));
     shown.add(text);
     let wanted = |_: &str, seen: &ledger::Seen| !shows_whole(draft, seen.last);
-    let values = history.values();
-    ledger::write(values, draft.weights, history.counter(), budget, &shown, wanted)
-}
-
-/// Describes what happened to the messages, for people.
-fn reason(messages: usize, kind: &str, text: usize, ledger: usize) -> String {
-    let plural = if messages == 1 { "" } else { "s" };
-    match (messages, ledger) {
-        (0, ledger) => format!("a ledger of {ledger} tokens for the texts truncated below"),
-        (_, 0) => format!("{messages} message{plural} became a {kind} of {text} tokens"),
-        (_, ledger) => format!(
-            "{messages} message{plural} became a {kind} of {text} tokens and a ledger of {ledger}"
-        ),
-    }
+    let (values, counter) = (history.values(), history.counter());
+    ledger::write_parts(values, draft.weights, counter, (budget, first), &shown, wanted)
 }
 
 /// Returns the summary that covers most of these messages and no others. Empty summaries are
@@ -201,13 +208,16 @@ fn quoted(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
+/// Returns the first lines of the block. Messages are counted from 1.
 fn header(settings: &Summarise, sources: &[usize]) -> String {
     let about = match sources {
         [] => "values from the texts truncated below".to_owned(),
-        [only] => format!("summary of message {only}, which is no longer shown"),
+        [only] => format!("summary of message {}, which is no longer shown", only + 1),
         [first, .., last] => format!(
-            "summary of {} messages, {first} to {last}, that are no longer shown",
-            sources.len()
+            "summary of {} messages, {} to {}, that are no longer shown",
+            sources.len(),
+            first + 1,
+            last + 1
         ),
     };
     format!("{}\n[{about}; {REFERENCE_ONLY}]", settings.heading)

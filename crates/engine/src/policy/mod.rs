@@ -57,7 +57,7 @@ impl Policy {
     /// If the text is not a policy, or if a key or value is invalid.
     pub fn read(text: &str, settings: &[(String, String)]) -> Result<Self, PolicyError> {
         let mut table: toml::Table =
-            text.parse().map_err(|error: toml::de::Error| PolicyError::Syntax(one_line(&error)))?;
+            text.parse().map_err(|error: toml::de::Error| PolicyError::Syntax(message(&error)))?;
         for (key, value) in settings {
             set(&mut table, key, value)?;
         }
@@ -117,9 +117,9 @@ impl Policy {
 
 const TOP_LEVEL_KEYS: [&str; 4] = ["name", "about", "stages", "fold"];
 
-/// Returns the message of a TOML error on one line.
-fn one_line(error: &toml::de::Error) -> String {
-    error.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
+/// Returns the message of a TOML error. It has several lines: they point at the place.
+fn message(error: &toml::de::Error) -> String {
+    error.to_string().trim_end().to_owned()
 }
 
 /// The number of tokens for which [`Policy::kept_share`] is estimated.
@@ -197,7 +197,7 @@ fn build_stage(name: &str, table: &toml::Table) -> Result<Arc<dyn Stage>, Policy
     let spec = stage::spec(name)?;
     let settings = section(table, name).cloned().unwrap_or_default();
     (spec.build)(settings)
-        .map_err(|error| PolicyError::Syntax(format!("{name}: {}", one_line(&error))))
+        .map_err(|error| PolicyError::Syntax(format!("{name}: {}", message(&error))))
 }
 
 /// Removes the sections of stages that are no longer listed.

@@ -1,4 +1,4 @@
-//! A number of tokens: absolute, a share, or growing with the square root of the window.
+//! A number of tokens: absolute, a share, or growing with the cube root of the window.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub enum Size {
     Tokens(usize),
     /// A share of the available tokens, in hundredths of a percent.
     Share(u32),
-    /// `tokens` when `at` tokens are available, growing with the square root of what is available:
+    /// `tokens` when `at` tokens are available, growing with the cube root of what is available:
     /// for lists, of which a larger window needs more, but not in proportion.
     Root {
         /// The size at the reference.
@@ -98,8 +98,24 @@ impl fmt::Display for Size {
 }
 
 const fn root(tokens: u32, at: u32, available: usize) -> usize {
-    let square = tokens as u128 * tokens as u128 * available as u128 / at as u128;
-    square.isqrt() as usize
+    // At most 2^32 cubed times 10^9, which is less than 2^128.
+    let tokens = tokens as u128;
+    let cube = tokens * tokens * tokens * available as u128 / at as u128;
+    cube_root(cube) as usize
+}
+
+/// Returns the largest number whose cube is at most `cube`.
+const fn cube_root(cube: u128) -> u128 {
+    let (mut low, mut high) = (0_u128, 1_u128 << 42);
+    while low < high {
+        let middle = (low + high).div_ceil(2);
+        if middle * middle * middle <= cube {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    low
 }
 
 impl<'de> Deserialize<'de> for Size {
@@ -126,9 +142,11 @@ mod tests {
     }
 
     #[test]
-    fn a_size_can_grow_with_the_square_root() {
+    fn a_size_can_grow_with_the_cube_root() {
         let size = Size::parse(&toml::Value::String("2000 at 8000".into())).unwrap();
-        assert_eq!([8_000, 32_000, 200_000].map(|n| size.of(n)), [2_000, 4_000, 10_000]);
+        assert_eq!([1_000, 8_000, 64_000].map(|n| size.of(n)), [1_000, 2_000, 4_000]);
+        let most = Size::Root { tokens: u32::MAX, at: 1 };
+        assert_eq!(most.of(MAX_TOKENS), 4_294_967_295_000);
         assert_eq!(Size::parse(&toml::Value::String("0 at 8000".into())), None);
         assert_eq!(size.to_string(), "2000 tokens at 8000");
     }

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use super::{Spec, build};
 use crate::draft::{Arrival, Item, Stage, Treatment, reduce_views};
 use crate::message::{Message, Truncated};
+use crate::reason::Reason;
 use crate::reduce;
 use crate::setting::{Allowed, Key, Size};
 use crate::tokens::Counter;
@@ -55,7 +56,7 @@ impl Stage for Cap {
                 arrival.history,
                 Treatment::Trimmed,
                 views,
-                format!("an output over {max} tokens was truncated in the middle"),
+                Reason::OutputTruncated { tokens: max },
             );
         }
     }

@@ -6,6 +6,7 @@ use super::{Spec, build};
 use crate::draft::{Draft, Stage, Treatment};
 use crate::history::AtomKind;
 use crate::message::{Body, Form, Message, Part};
+use crate::reason::Reason;
 use crate::setting::{Allowed, Key};
 use crate::truncate::Shortened;
 
@@ -45,7 +46,7 @@ impl Stage for Clear {
     fn fold(&self, draft: &mut Draft<'_>) {
         let exchanges = draft.newest_first().filter(|&at| draft.kind(at) == AtomKind::Exchange);
         for at in exchanges.skip(self.keep).collect::<Vec<_>>() {
-            draft.reduce(at, Treatment::Trimmed, "an old tool result was cleared", cleared);
+            draft.reduce(at, Treatment::Trimmed, Reason::Cleared, cleared);
         }
     }
 }

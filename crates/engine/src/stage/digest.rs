@@ -7,6 +7,7 @@ use super::{Spec, build};
 use crate::draft::{Draft, Stage, Treatment};
 use crate::history::{AtomKind, View};
 use crate::message::{Body, Form, Role};
+use crate::reason::Reason;
 use crate::setting::{Allowed, Key, Threshold};
 
 pub(super) const SPEC: Spec = Spec {
@@ -66,7 +67,7 @@ impl Stage for Digest {
 /// Reduces what lies before the last `steps` steps to requests and answers. A turn without an
 /// answer stays: nothing else says what came of its steps. So does the running turn.
 fn reduce_before_steps(draft: &mut Draft<'_>, steps: usize) {
-    draft.drop_hidden("an earlier fold dropped it");
+    draft.drop_hidden(Reason::EarlierFold);
     let kept = draft.kept_steps();
     let Some(&whole_from) = kept.get(kept.len().saturating_sub(steps)) else { return };
     for turn in draft.kept_turns().into_iter().rev().skip(1) {
@@ -93,7 +94,7 @@ fn reduce_turn(draft: &mut Draft<'_>, turn: usize, end: usize) {
             AtomKind::User => {}
             _ if Some(at) == answer || has_user_text(draft, at) => keep_text(draft, at),
             _ => {
-                draft.drop(at, "a step of an earlier turn; its request and answer stay");
+                draft.drop(at, Reason::StepOfTurn);
             }
         }
     }
@@ -128,11 +129,6 @@ fn keep_text(draft: &mut Draft<'_>, at: usize) {
             View::made(text)
         });
         let texts: Vec<View> = texts.collect();
-        draft.replace(
-            at,
-            Treatment::Trimmed,
-            texts,
-            "the text of a step of an earlier turn, without its calls",
-        );
+        draft.replace(at, Treatment::Trimmed, texts, Reason::TextOfStep);
     }
 }

@@ -9,6 +9,7 @@ use super::{Spec, build};
 use crate::draft::{Draft, Stage, Treatment};
 use crate::history::AtomKind;
 use crate::message::{Body, Truncated};
+use crate::reason::Reason;
 use crate::reduce;
 use crate::setting::{Allowed, Key, Threshold};
 use crate::truncate::{Cut, nth_char, truncate};
@@ -118,32 +119,20 @@ impl Emergency {
                     nth_char(text, max).and_then(|_| truncate(text, &cut))
                 }
             };
-            draft.reduce(
-                at,
-                Treatment::Trimmed,
-                "truncated, because the context does not fit into the window",
-                |message| {
-                    let results = reduce::results(message, &counter, shorten(self.result_chars));
-                    let texts = reduce::texts(
-                        results.as_ref().unwrap_or(message),
-                        &counter,
-                        shorten(self.user_chars),
-                    );
-                    texts.or(results)
-                },
-            );
+            draft.reduce(at, Treatment::Trimmed, Reason::DoesNotFitTruncated, |message| {
+                let results = reduce::results(message, &counter, shorten(self.result_chars));
+                let texts = reduce::texts(
+                    results.as_ref().unwrap_or(message),
+                    &counter,
+                    shorten(self.user_chars),
+                );
+                texts.or(results)
+            });
         }
     }
 
     fn drop_turns(&self, draft: &mut Draft<'_>) {
-        keep_turns(
-            draft,
-            self.turns,
-            &format!(
-                "the context does not fit into the window: only the last {} turns stay",
-                self.turns
-            ),
-        );
+        keep_turns(draft, self.turns, Reason::DoesNotFitTurns { turns: self.turns });
     }
 
     /// Drops the oldest atoms until the low mark is reached.
@@ -152,7 +141,7 @@ impl Emergency {
             if draft.total() <= draft.marks.low {
                 return;
             }
-            draft.drop(at, "the context does not fit into the window");
+            draft.drop(at, Reason::DoesNotFit);
         }
     }
 
@@ -165,17 +154,14 @@ impl Emergency {
 
     fn drop_systems(&self, draft: &mut Draft<'_>) {
         for at in draft.history.system_prefix()..draft.items().len() {
-            draft.drop_system(
-                at,
-                "the context does not fit into the window; only the system prompt stays",
-            );
+            draft.drop_system(at, Reason::DoesNotFitSystem);
         }
     }
 
     fn clip_pinned(&self, draft: &mut Draft<'_>) {
         let max = draft.marks.available / 20;
         for at in draft.newest_first().filter(|&at| !draft.is_protected(at)).collect::<Vec<_>>() {
-            draft.clip(at, max, "pinned, but truncated: the context does not fit into the window");
+            draft.clip(at, max, Reason::PinnedTruncated);
         }
     }
 
@@ -216,7 +202,7 @@ fn clip_protected(draft: &mut Draft<'_>, is_user: bool) {
         draft.clip(
             at,
             tokens.saturating_sub(over).max(least + image_tokens(draft, at)),
-            "larger than the window; truncated in the middle",
+            Reason::TooLarge,
         );
     }
 }

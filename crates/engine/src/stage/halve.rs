@@ -7,6 +7,7 @@ use serde::Deserialize;
 use super::digest::to_request_and_answer;
 use super::{Spec, build};
 use crate::draft::{Draft, Stage};
+use crate::reason::Reason;
 use crate::setting::{Allowed, Key, Size};
 
 pub(super) const SPEC: Spec = Spec {
@@ -49,7 +50,7 @@ impl Stage for Halve {
 
     fn fold(&self, draft: &mut Draft<'_>) {
         // Turns that an earlier fold dropped do not count.
-        draft.drop_hidden("the oldest half of the turns was dropped");
+        draft.drop_hidden(Reason::OldestHalf);
         while draft.kept_turns().len() > self.turns && drop_oldest_half(draft) {}
         let limit = draft.marks.mark(self.tokens).min(draft.marks.window);
         while draft.projected() > limit {
@@ -81,7 +82,7 @@ fn drop_older_steps(draft: &mut Draft<'_>) -> bool {
     let Some(&first_kept) = steps.get(steps.len() / 2) else { return false };
     let mut dropped = false;
     for at in running..first_kept {
-        dropped |= draft.drop(at, "the running turn is too long: its older steps were dropped");
+        dropped |= draft.drop(at, Reason::RunningTurn);
     }
     dropped
 }
@@ -94,7 +95,7 @@ fn drop_oldest_half(draft: &mut Draft<'_>) -> bool {
     let first_kept =
         turns.get(turns.len() / 2).map_or(0, |&turn| draft.history.turn_atoms(turn).start);
     for at in 0..first_kept {
-        dropped |= draft.drop(at, "the oldest half of the turns was dropped");
+        dropped |= draft.drop(at, Reason::OldestHalf);
     }
     dropped
 }

@@ -6,6 +6,7 @@ use super::{Spec, build};
 use crate::draft::{Draft, Stage, Treatment};
 use crate::history::AtomKind;
 use crate::message::{Body, Form, Message, Part};
+use crate::reason::Reason;
 
 pub(super) const SPEC: Spec = Spec {
     name: "images",
@@ -33,12 +34,9 @@ impl Stage for Images {
             let has_old_image =
                 !draft.is_protected(at) && draft.history.atom_messages(at).any(Message::has_image);
             if has_old_image {
-                draft.reduce(
-                    at,
-                    Treatment::Trimmed,
-                    "an image that was already seen was removed",
-                    |message| message.has_image().then(|| without_images(message)),
-                );
+                draft.reduce(at, Treatment::Trimmed, Reason::ImageSeen, |message| {
+                    message.has_image().then(|| without_images(message))
+                });
             }
         }
     }

@@ -5,6 +5,7 @@ mod cap;
 mod clear;
 mod digest;
 mod emergency;
+mod fit;
 mod halve;
 mod images;
 mod pin;
@@ -21,6 +22,7 @@ pub use cap::Cap;
 pub use clear::Clear;
 pub use digest::Digest;
 pub use emergency::Emergency;
+pub use fit::Fit;
 pub use halve::Halve;
 pub use images::Images;
 pub use pin::Pin;
@@ -54,6 +56,7 @@ pub struct Spec {
 pub const STAGES: &[&Spec] = &[
     &repair::SPEC,
     &cap::SPEC,
+    &fit::SPEC,
     &preview::SPEC,
     &trim::SPEC,
     &clear::SPEC,

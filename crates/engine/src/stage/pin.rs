@@ -5,6 +5,7 @@ use serde::Deserialize;
 use super::{Spec, build};
 use crate::draft::{Draft, Stage};
 use crate::history::AtomKind;
+use crate::reason::Reason;
 use crate::setting::{Allowed, Key, Size};
 
 pub(super) const SPEC: Spec = Spec {
@@ -48,7 +49,7 @@ impl Stage for Pin {
     fn fold(&self, draft: &mut Draft<'_>) {
         for &message in &self.messages {
             if let Some(at) = draft.history.atom_of(message) {
-                draft.pin(at, "pinned");
+                draft.pin(at, Reason::Pinned);
             }
         }
         let task =
@@ -59,10 +60,10 @@ impl Stage for Pin {
         let Some(task) = task.filter(|_| self.task).filter(|&task| Some(task) != newest) else {
             return;
         };
-        draft.pin(task, "the task");
+        draft.pin(task, Reason::Task);
         let max = draft.marks.tokens(self.max);
         if !draft.is_protected(task) {
-            draft.clip(task, max, "the task; truncated in the middle");
+            draft.clip(task, max, Reason::TaskTruncated);
         }
     }
 }

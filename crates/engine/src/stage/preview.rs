@@ -7,6 +7,7 @@ use super::{Spec, build};
 use crate::draft::{Draft, Stage, Treatment};
 use crate::json::{self, Fields};
 use crate::message::{Message, Truncated};
+use crate::reason::Reason;
 use crate::reduce;
 use crate::setting::{Allowed, Key};
 use crate::tokens::Counter;
@@ -105,7 +106,7 @@ impl Stage for Preview {
         };
         for at in draft.newest_first().filter(|&at| at < whole_from) {
             if !draft.is_protected(at) {
-                draft.reduce(at, Treatment::Preview, "a long result as a preview", shorten);
+                draft.reduce(at, Treatment::Preview, Reason::Preview, shorten);
             }
         }
     }

@@ -8,6 +8,7 @@ use super::{Spec, build};
 use crate::draft::{Arrival, Draft, Item, Stage};
 use crate::history::{AtomKind, History, View};
 use crate::message::{Body, Form, Part};
+use crate::reason::Reason;
 use crate::setting::{Allowed, Key, Size};
 use crate::summary::REFERENCE_ONLY;
 use crate::tokens::is_cjk;
@@ -70,7 +71,7 @@ impl Stage for Recall {
         let max = draft.marks.tokens(self.max);
         let quoted = draft.change(at, |item, history| append(item, history, &passages, max));
         for atom in quoted.unwrap_or_default() {
-            draft.recall(atom, "quoted in the newest user message");
+            draft.recall(atom, Reason::Quoted);
         }
     }
 }
@@ -143,8 +144,8 @@ fn append(
     item.tokens = views.iter().map(|view| view.tokens(history)).sum();
     item.views = Some(views);
     item.reason = match quoted.len() {
-        1 => "with 1 passage recalled".to_owned(),
-        count => format!("with {count} passages recalled"),
+        1 => Reason::RecalledOne.into(),
+        count => Reason::Recalled { passages: count }.into(),
     };
     quoted
 }

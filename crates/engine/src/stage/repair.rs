@@ -7,6 +7,7 @@ use super::{Spec, build};
 use crate::draft::{Arrival, Item, Stage, Treatment};
 use crate::history::{AtomKind, View};
 use crate::message::{Body, Form, Message};
+use crate::reason::Reason;
 use crate::setting::{Allowed, Key};
 
 pub(super) const SPEC: Spec = Spec {
@@ -60,7 +61,7 @@ impl Stage for Repair {
         }
         let texts: Vec<View> =
             history.atom_messages(item.atom).filter_map(text_only).map(View::made).collect();
-        let reason = "a call in it has no result";
+        let reason = Reason::NoResult;
         if texts.is_empty() {
             item.omit(reason);
         } else {

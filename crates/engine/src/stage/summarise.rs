@@ -3,6 +3,7 @@
 
 use super::{Spec, build};
 use crate::draft::{Draft, Stage};
+use crate::reason::Reason;
 use crate::setting::{Allowed, Key};
 use crate::summary::{Mode, Summarise, schema};
 
@@ -18,11 +19,22 @@ pub(super) const SPEC: Spec = Spec {
         ),
         Key::new(
             "placement",
-            Allowed::OneOf(&["mock", "prefix", "system"]),
-            "as question and answer, before the first kept user message, or as a system message",
+            Allowed::OneOf(&["mock", "prefix", "own", "system"]),
+            "as question and answer, in the first kept user message, as a user message of its own, \
+             or as a system message",
         ),
         Key::new("max", Allowed::Size, "the most tokens of the summary"),
         Key::new("ledger", Allowed::Size, "the most tokens of the ledger of values"),
+        Key::new(
+            "ledger_max",
+            Allowed::Size,
+            "the most tokens that the ledger grows to in a conversation of more than four windows",
+        ),
+        Key::new(
+            "stable",
+            Allowed::Size,
+            "tokens of the ledger that several folds send unchanged, so that they stay cached",
+        ),
         Key::new(
             "over",
             Allowed::Threshold,
@@ -68,7 +80,7 @@ impl Stage for Summarise {
         let is_long = draft.history.len() >= self.min_messages && draft.is_over(self.over);
         if self.on && draft.had_summary && self.mode != Mode::Digest {
             // The messages that a model summarized would only come back to be summarized again.
-            draft.drop_hidden("an earlier fold dropped it");
+            draft.drop_hidden(Reason::EarlierFold);
         }
         if self.on && (is_long || draft.had_summary) {
             draft.summary = Some(self.clone());

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use super::{Spec, build};
 use crate::draft::{Draft, Stage, Treatment};
 use crate::message::{Message, Truncated};
+use crate::reason::Reason;
 use crate::reduce;
 use crate::setting::{Allowed, Key, Size, Threshold};
 use crate::truncate::{Cut, Shortened, nth_char, truncate};
@@ -123,8 +124,8 @@ impl Stage for Trim {
             if at >= draft.running() && self.scope == Scope::History {
                 continue;
             }
-            let reason = format!("results over {} characters were truncated", self.over_chars);
-            draft.reduce(at, Treatment::Trimmed, &reason, shorten);
+            let reason = Reason::ResultsTruncated { characters: self.over_chars };
+            draft.reduce(at, Treatment::Trimmed, reason, shorten);
         }
     }
 }

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use super::{Spec, build};
 use crate::draft::{Draft, Stage};
 use crate::history::AtomKind;
+use crate::reason::Reason;
 use crate::setting::{Allowed, FoldRule, Key, Size, Threshold};
 
 pub(super) const SPEC: Spec = Spec {
@@ -126,14 +127,14 @@ impl Stage for Window {
                 .filter(|&at| draft.kind(at) != AtomKind::User)
                 .collect::<Vec<_>>()
             {
-                draft.drop(at, "only messages of the user stay");
+                draft.drop(at, Reason::OnlyUser);
             }
         }
         if let Some(turns) = self.turns {
-            keep_turns(draft, turns, &format!("older than the last {turns} turns"));
+            keep_turns(draft, turns, Reason::OlderThanTurns { turns });
         }
         if let Some(steps) = self.steps {
-            keep_steps(draft, steps, &format!("older than the last {steps} steps"));
+            keep_steps(draft, steps, Reason::OlderThanSteps { steps });
         }
         if let Some(messages) = self.messages {
             self.keep_messages(draft, messages);
@@ -155,7 +156,7 @@ impl Stage for Window {
 }
 
 /// Drops everything before the last `turns` turns.
-pub(crate) fn keep_turns(draft: &mut Draft<'_>, turns: usize, reason: &str) {
+pub(crate) fn keep_turns(draft: &mut Draft<'_>, turns: usize, reason: Reason) {
     let kept = draft.kept_turns();
     let Some(&oldest) = kept.get(kept.len().saturating_sub(turns)) else { return };
     let first = draft.history.turn_atoms(oldest).start;
@@ -165,7 +166,7 @@ pub(crate) fn keep_turns(draft: &mut Draft<'_>, turns: usize, reason: &str) {
 }
 
 /// Drops everything before the last `steps` steps.
-fn keep_steps(draft: &mut Draft<'_>, steps: usize, reason: &str) {
+fn keep_steps(draft: &mut Draft<'_>, steps: usize, reason: Reason) {
     let kept = draft.kept_steps();
     let Some(&first) = kept.get(kept.len().saturating_sub(steps)) else { return };
     for at in draft.newest_first().filter(|&at| at < first) {
@@ -178,7 +179,7 @@ pub(super) fn drop_older_steps(draft: &mut Draft<'_>) -> bool {
     let before = draft.total();
     let steps = draft.kept_steps().len();
     let keep = (steps / 2).max(1);
-    keep_steps(draft, keep, &format!("the last {steps} steps are too long: {keep} of them stay"));
+    keep_steps(draft, keep, Reason::StepsTooLong { steps, keep });
     draft.total() < before
 }
 
@@ -187,7 +188,7 @@ impl Window {
         let mut messages = messages;
         let mut strict = self.strict;
         if self.summary_over > 0 && draft.summarises() {
-            draft.drop_hidden("an earlier fold dropped it");
+            draft.drop_hidden(Reason::EarlierFold);
             let shown: usize = draft.newest_first().map(|at| length(draft, at)).sum();
             if shown <= self.summary_over {
                 return;
@@ -196,10 +197,10 @@ impl Window {
             // All of these stay, with the request that the oldest one answers.
             strict = false;
         }
-        let reason = format!("older than the last {messages} messages");
+        let reason = Reason::OlderThanMessages { messages };
         let first = if strict { strict_start(draft, messages) } else { start(draft, messages) };
         for at in draft.newest_first().filter(|&at| first.is_some_and(|first| at < first)) {
-            draft.drop(at, reason.as_str());
+            draft.drop(at, reason);
         }
     }
 }
@@ -253,7 +254,7 @@ fn keep_tokens(draft: &mut Draft<'_>, tokens: usize, clip: bool) {
     let mut is_full = false;
     for at in draft.newest_first() {
         if is_full {
-            draft.drop(at, "older than the newest tokens that fit");
+            draft.drop(at, Reason::OlderThanTokens);
             continue;
         }
         draft.arrive(at);
@@ -266,9 +267,9 @@ fn keep_tokens(draft: &mut Draft<'_>, tokens: usize, clip: bool) {
         let clipped = clip
             && left >= MIN_CLIP_TOKENS
             && !draft.is_protected(at)
-            && draft.clip(at, left, "only part of this step fits; truncated in the middle");
+            && draft.clip(at, left, Reason::PartOfStep);
         if !clipped {
-            draft.drop(at, "older than the newest tokens that fit");
+            draft.drop(at, Reason::OlderThanTokens);
         }
     }
 }

@@ -19,6 +19,10 @@ pub struct Summarise {
     pub max: Size,
     /// The most tokens that the ledger may take.
     pub ledger: Size,
+    /// The most tokens that the ledger may grow to in a conversation of many windows.
+    pub ledger_max: Size,
+    /// The tokens of the ledger that several folds send unchanged, in a message of their own.
+    pub stable: Size,
     /// Summarize only if the context had more tokens than this.
     pub over: Threshold,
     /// Summarize only if the history has at least this many messages.
@@ -59,6 +63,8 @@ pub enum Placement {
     /// In front of the first kept user message.
     #[default]
     Prefix,
+    /// As a user message of its own, before the first kept message.
+    Own,
     /// As a system message after the system prompt.
     System,
 }
@@ -71,6 +77,8 @@ impl Default for Summarise {
             placement: Placement::Prefix,
             max: Size::Tokens(2_000),
             ledger: Size::Tokens(0),
+            ledger_max: Size::Tokens(0),
+            stable: Size::Tokens(0),
             over: Threshold::default(),
             min_messages: 0,
             update_messages: 0,

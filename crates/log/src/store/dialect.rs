@@ -68,7 +68,18 @@ impl Dialect {
         }
     }
 
-    /// The suffix of that statement that skips what another writer has indexed. SQLite has one
+    /// The same for the index of artifacts.
+    pub(crate) const fn index_artifact_terms(self) -> &'static str {
+        match self {
+            Self::Sqlite => "INSERT INTO artifact_search (rowid, words) VALUES ($1, $2)",
+            Self::Postgres => {
+                "INSERT INTO artifact_search (artifact, words) \
+                 VALUES ($1, array_to_tsvector(string_to_array($2, ' ')))"
+            }
+        }
+    }
+
+    /// The suffix of the statement for messages that skips what another writer has indexed. SQLite has one
     /// writer at a time and does not need it.
     pub(crate) const fn on_index_conflict(self) -> &'static str {
         match self {
@@ -85,6 +96,14 @@ impl Dialect {
         }
     }
 
+    /// The statement that removes an artifact from its index.
+    pub(crate) const fn unindex_artifact_terms(self) -> &'static str {
+        match self {
+            Self::Sqlite => "DELETE FROM artifact_search WHERE rowid = $1",
+            Self::Postgres => "DELETE FROM artifact_search WHERE artifact = $1",
+        }
+    }
+
     /// The query for the keys of at most $2 contents that match the expression $1, newest first.
     pub(crate) const fn find_terms(self) -> &'static str {
         match self {
@@ -94,6 +113,20 @@ impl Dialect {
             Self::Postgres => {
                 "SELECT content FROM search WHERE words @@ CAST($1 AS text)::tsquery \
                  ORDER BY content DESC LIMIT $2"
+            }
+        }
+    }
+
+    /// The same for the keys of artifacts.
+    pub(crate) const fn find_artifact_terms(self) -> &'static str {
+        match self {
+            Self::Sqlite => {
+                "SELECT rowid FROM artifact_search WHERE artifact_search MATCH $1 \
+                 ORDER BY rowid DESC LIMIT $2"
+            }
+            Self::Postgres => {
+                "SELECT artifact FROM artifact_search WHERE words @@ CAST($1 AS text)::tsquery \
+                 ORDER BY artifact DESC LIMIT $2"
             }
         }
     }

@@ -1,6 +1,7 @@
 //! Access to the database. Statements are written once, with `$1` placeholders and portable types;
 //! [`Dialect`] has the differences. Code outside this module does not know which database it uses.
 
+pub(crate) mod checksum;
 mod dialect;
 mod migrate;
 mod postgres;
@@ -62,7 +63,7 @@ impl dyn Connection + '_ {
     }
 
     pub(crate) fn race(&self) -> LogError {
-        LogError::Race { name: self.name().to_owned() }
+        LogError::WriteConflict { name: self.name().to_owned() }
     }
 
     pub(crate) fn damaged(&self, text: impl Into<String>) -> LogError {
@@ -122,12 +123,19 @@ pub(crate) fn open(url: &str, options: &Options) -> Result<Arc<dyn Store>> {
     }
     let file = match url.split_once("://") {
         Some(("sqlite", file)) => file,
-        Some(_) => return Err(LogError::Address { url: shown(url) }),
+        Some(_) => return Err(LogError::InvalidUrl { url: shown(url) }),
         None => url.strip_prefix("sqlite:").unwrap_or(url),
     };
+    // One slash is missing. The rest may contain a password.
+    if let Some(scheme) = ["postgres", "postgresql"]
+        .iter()
+        .find(|scheme| file.strip_prefix(**scheme).is_some_and(|rest| rest.starts_with(':')))
+    {
+        return Err(LogError::InvalidUrl { url: format!("{scheme}:…") });
+    }
     // A PostgreSQL connection string is not a file name, and may contain a password.
     if file.is_empty() || file.contains("password=") || file.starts_with("host=") {
-        return Err(LogError::Address {
+        return Err(LogError::InvalidUrl {
             url: if file.is_empty() { String::new() } else { "host=…".to_owned() },
         });
     }

@@ -6,10 +6,10 @@ use waterline::model::Models;
 use waterline::plan::{Action, Budget, Generation, Head, Input, extend, plan};
 use waterline::policy::Policy;
 use waterline_log::{
-    Fold, Incoming, Log, LogError, Resumed, Sent, Session, Summary, Tip, To, VERSIONS,
+    Fold, Incoming, Log, LogError, Resumed, RewindTarget, Sent, Session, Summary, Tip, VERSIONS,
 };
 
-use crate::backend::{Backend, counter, parse, session, text_message};
+use crate::backend::{Backend, counter, freeze, parse, session, text_message};
 use crate::cases;
 
 cases![
@@ -87,7 +87,7 @@ impl<'a> Runner<'a> {
             fold,
         };
         let session = self.log.session(&self.id).unwrap();
-        self.log.freeze(&session, sent).unwrap();
+        freeze(self.log, &session, sent).unwrap();
         self.sent()
     }
 
@@ -158,7 +158,7 @@ fn a_cleared_session_resumes_after_the_mark(backend: &dyn Backend) {
     let log = backend.open();
     let mut runner = Runner::new(&log, "s", 3_000);
     runner.turns(0..5);
-    log.cut("s").unwrap();
+    log.clear("s").unwrap();
     runner.history = History::new(counter());
     runner.generation = Generation::new();
     runner.turns(5..43);
@@ -174,12 +174,12 @@ fn clearing_invalidates_the_request_context(backend: &dyn Backend) {
     let log = backend.open();
     let mut runner = Runner::new(&log, "s", 3_000);
     runner.turns(0..5);
-    log.cut("s").unwrap();
+    log.clear("s").unwrap();
     runner.history = History::new(counter());
     runner.generation = Generation::new();
     runner.turns(5..8);
     // Without the mark, the stored context is invalid: it counts messages from the mark.
-    log.uncut("s").unwrap();
+    log.undo_clear("s").unwrap();
     assert!(log.thaw("s").unwrap().is_none());
     let whole = log.resume("s", &counter(), parse).unwrap();
     assert_eq!((whole.history.len(), whole.cleared), (16, 0));
@@ -192,8 +192,8 @@ fn clearing_invalidates_the_request_context(backend: &dyn Backend) {
         slots: Vec::new(),
         fold: None,
     };
-    log.cut("s").unwrap();
-    assert!(matches!(log.freeze(&planned, sent), Err(LogError::Conflict { .. })));
+    log.clear("s").unwrap();
+    assert!(matches!(freeze(&log, &planned, sent), Err(LogError::Conflict { .. })));
 }
 
 fn concurrent_freezes_conflict(backend: &dyn Backend) {
@@ -207,8 +207,8 @@ fn concurrent_freezes_conflict(backend: &dyn Backend) {
         slots: Vec::new(),
         fold: None,
     };
-    let first = log.freeze(&planned, sent()).unwrap();
-    assert!(matches!(log.freeze(&planned, sent()), Err(LogError::Conflict { .. })));
+    let first = freeze(&log, &planned, sent()).unwrap();
+    assert!(matches!(freeze(&log, &planned, sent()), Err(LogError::Conflict { .. })));
     // An append does not change the stored context.
     let tip = log.append("s", first.tip, vec![text_message(Role::User, "two")]).unwrap().tip;
     assert_eq!(log.session("s").unwrap().frozen, first.frozen);
@@ -263,8 +263,8 @@ fn rewinding_before_a_fold_restores_the_earlier_context(backend: &dyn Backend) {
     let mut runner = Runner::new(&log, "s", 3_000);
     runner.turns(0..5);
     let early = log.thaw("s").unwrap().unwrap();
-    runner.turns(5..40);
-    log.rewind("s", To::Position(10)).unwrap();
+    runner.turns(5..42);
+    log.rewind("s", RewindTarget::Position(10)).unwrap();
     let back = log.thaw("s").unwrap().unwrap();
     assert_eq!((back.head.clone(), back.slots.len()), (early.head, early.slots.len()));
     assert_eq!(back.head.number, 0);
@@ -275,7 +275,7 @@ fn rewinding_before_a_fold_restores_the_earlier_context(backend: &dyn Backend) {
         (again.head.number, again.head.covered),
         (runner.generation.number, runner.generation.covered())
     );
-    assert_eq!(log.session("s").unwrap().tip.position(), 80);
+    assert_eq!(log.session("s").unwrap().tip.position(), 84);
     runner.append(Role::User, "and now?");
     let (sent, _) = resumed(&log, "s", 3_000);
     assert_eq!(runner.call(), sent);
@@ -284,7 +284,7 @@ fn rewinding_before_a_fold_restores_the_earlier_context(backend: &dyn Backend) {
 fn a_fork_continues_with_its_parents_context(backend: &dyn Backend) {
     let log = backend.open();
     let mut runner = Runner::new(&log, "s", 3_000);
-    runner.turns(0..40);
+    runner.turns(0..42);
     let parent = log.thaw("s").unwrap().unwrap();
     let stats = log.stats().unwrap();
     let fork = log.fork("s", None, Some("f".into())).unwrap();
@@ -294,7 +294,7 @@ fn a_fork_continues_with_its_parents_context(backend: &dyn Backend) {
     log.append("f", fork.tip, vec![text_message(Role::User, "otherwise")]).unwrap();
     assert!(resumed(&log, "f", 3_000).0.last().unwrap().contains("otherwise"));
     // Later folds of the parent do not affect the fork.
-    runner.turns(40..80);
+    runner.turns(42..80);
     assert!(
         log.thaw("s").unwrap().unwrap().head.number > log.thaw("f").unwrap().unwrap().head.number
     );
@@ -336,7 +336,7 @@ fn s3_11_s3_13_summaries_keep_ten_versions(backend: &dyn Backend) {
     let texts: Vec<String> = (0..30).map(|n| n.to_string()).collect();
     session(&log, "s", &texts.iter().map(String::as_str).collect::<Vec<_>>());
     for until in 1..=15 {
-        let created = log.summarise("s", summary(0, until, &format!("up to {until}"))).unwrap();
+        let created = log.add_summary("s", summary(0, until, &format!("up to {until}"))).unwrap();
         assert_eq!((created.version, created.messages()), (until, until));
     }
     let current = log.summary("s").unwrap().unwrap();
@@ -345,18 +345,18 @@ fn s3_11_s3_13_summaries_keep_ten_versions(backend: &dyn Backend) {
     let kept = log.summaries("s").unwrap();
     assert_eq!((kept.len() as u64, kept.last().unwrap().version), (VERSIONS, 6));
     // An identical summary is not a new version.
-    assert_eq!(log.summarise("s", summary(0, 15, "up to 15")).unwrap().version, 15);
-    assert!(log.summarise("s", summary(0, 31, "too far")).is_err());
-    assert!(log.summarise("s", summary(3, 3, "nothing")).is_err());
+    assert_eq!(log.add_summary("s", summary(0, 15, "up to 15")).unwrap().version, 15);
+    assert!(log.add_summary("s", summary(0, 31, "too far")).is_err());
+    assert!(log.add_summary("s", summary(3, 3, "nothing")).is_err());
 }
 
 /// E.17: after a rollback to before the end of a summary, an older version is used.
 fn e17_rollback_before_a_summary_uses_the_newest_valid_one(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["1", "2", "3", "4", "5", "6"]);
-    log.summarise("s", summary(0, 2, "up to 2")).unwrap();
-    log.summarise("s", summary(0, 4, "up to 4")).unwrap();
-    let back = log.rewind("s", To::Position(3)).unwrap();
+    log.add_summary("s", summary(0, 2, "up to 2")).unwrap();
+    log.add_summary("s", summary(0, 4, "up to 4")).unwrap();
+    let back = log.rewind("s", RewindTarget::Position(3)).unwrap();
     assert_eq!(log.summary("s").unwrap().unwrap().text, "up to 2");
     // Appending other messages does not make the newer one valid again.
     log.append("s", back.tip, vec![text_message(Role::User, "x"), text_message(Role::User, "y")])
@@ -367,7 +367,7 @@ fn e17_rollback_before_a_summary_uses_the_newest_valid_one(backend: &dyn Backend
         log.summary(&log.fork("s", Some(3), None).unwrap().id).unwrap().unwrap().text,
         "up to 2"
     );
-    log.rewind("s", To::Position(1)).unwrap();
+    log.rewind("s", RewindTarget::Position(1)).unwrap();
     assert_eq!(log.summary("s").unwrap(), None);
     assert_eq!(log.summaries("s").unwrap().len(), 2);
 }
@@ -376,13 +376,13 @@ fn c2_8_a_summary_without_its_target_is_invalid(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["1", "2", "3", "4"]);
     let target = log.entries("s").unwrap()[3].id;
-    log.summarise(
+    log.add_summary(
         "s",
         Summary { target: Some(target), generation: Some(2), ..summary(0, 2, "early") },
     )
     .unwrap();
     assert_eq!(log.summary("s").unwrap().unwrap().target, Some(target));
-    log.rewind("s", To::Position(3)).unwrap();
+    log.rewind("s", RewindTarget::Position(3)).unwrap();
     assert_eq!(log.summary("s").unwrap(), None);
     log.forward("s", None).unwrap();
     assert_eq!(log.summary("s").unwrap().unwrap().generation, Some(2));

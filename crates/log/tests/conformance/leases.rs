@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use waterline_log::{Log, LogError, Options, Session, Tip, Whom};
+use waterline_log::{EraseTarget, Log, LogError, Options, Session, Tip};
 
 use crate::backend::{Backend, alternating};
 use crate::cases;
@@ -15,6 +15,7 @@ cases![
     a_dead_holder_is_replaced_once,
     an_earlier_holder_cannot_write,
     erasing_a_session_deletes_its_lease,
+    a_lease_needs_a_session,
 ];
 
 const LONG: Duration = Duration::from_secs(600);
@@ -142,7 +143,13 @@ fn erasing_a_session_deletes_its_lease(backend: &dyn Backend) {
     let log = backend.open();
     log.create(Session::new("s")).unwrap();
     log.take_lease("s", "/home/ada", LONG).unwrap();
-    log.erase(&Whom::Session("s".to_owned())).unwrap();
+    log.erase(&EraseTarget::Session("s".to_owned())).unwrap();
     log.create(Session::new("s")).unwrap();
     log.take_lease("s", "again", LONG).unwrap();
+}
+
+fn a_lease_needs_a_session(backend: &dyn Backend) {
+    let log = backend.open();
+    let refused = log.take_lease("missing", "here", LONG);
+    assert!(matches!(refused, Err(LogError::NoSession { .. })), "{refused:?}");
 }

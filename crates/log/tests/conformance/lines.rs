@@ -5,11 +5,11 @@ use waterline::history::Past;
 use waterline::message::{Message, Role};
 use waterline::plan::{FrozenItem, FrozenSlot, Treatment};
 use waterline_log::{
-    Backup, Document, Filter, Fold, Imported, Incoming, Log, LogError, Sent, Session, Summary, To,
-    Usage,
+    Backup, Document, Filter, Fold, Imported, Incoming, Log, LogError, RewindTarget, Sent, Session,
+    Summary, Usage,
 };
 
-use crate::backend::{Backend, counter, parse, session, text_message, texts};
+use crate::backend::{Backend, counter, freeze, parse, record_usage, session, text_message, texts};
 use crate::cases;
 
 cases![
@@ -39,8 +39,8 @@ fn full(log: &Log) {
     log.set_tools("s", TOOLS.to_vec()).unwrap();
     let bytes = Incoming::unread(Role::Tool, b"\xff\x00".to_vec(), &counter());
     log.append("s", created.tip, vec![bytes, text_message(Role::User, "数据库")]).unwrap();
-    log.cut("s").unwrap();
-    log.rewind("s", To::Position(3)).unwrap();
+    log.clear("s").unwrap();
+    log.rewind("s", RewindTarget::Position(3)).unwrap();
     log.note_fold(
         "s",
         2,
@@ -60,9 +60,10 @@ fn full(log: &Log) {
         original_tokens: 4,
         time: 0,
     };
-    log.summarise("s", summary).unwrap();
+    log.add_summary("s", summary).unwrap();
     log.checkpoint("s", json!({"step": 1})).unwrap();
-    log.record_usage(
+    record_usage(
+        log,
         "s",
         Usage { position: 2, model: "m".into(), input: 10, output: 2, ..Usage::default() },
     )
@@ -112,7 +113,7 @@ fn an_import_gives_the_same_ids(backend: &dyn Backend) {
     assert_eq!(other.search("数据", Some("s"), 3).unwrap().len(), 1);
     assert_eq!(other.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
     // Exporting again gives the same message lines.
-    other.rewind("s", To::Position(3)).unwrap();
+    other.rewind("s", RewindTarget::Position(3)).unwrap();
     let named: Vec<String> =
         log.sessions(&Default::default()).unwrap().into_iter().map(|s| s.id).collect();
     let named: Vec<&str> = named.iter().map(String::as_str).collect();
@@ -168,8 +169,8 @@ fn request_contexts_are_exported(backend: &dyn Backend) {
             fold,
         }
     };
-    let first = log.freeze(&log.session("s").unwrap(), sent(None, 0)).unwrap();
-    log.freeze(&first, sent(Some(fold.clone()), 1)).unwrap();
+    let first = freeze(&log, &log.session("s").unwrap(), sent(None, 0)).unwrap();
+    freeze(&log, &first, sent(Some(fold.clone()), 1)).unwrap();
     let other = Log::open(&backend.other()).unwrap();
     import(&other, &export(&log, &["s"])).unwrap();
     let (here, there) = (log.thaw("s").unwrap().unwrap(), other.thaw("s").unwrap().unwrap());
@@ -191,7 +192,7 @@ fn an_import_does_not_undo_a_rewind(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["one", "two", "three"]);
     let lines = export(&log, &["s"]);
-    log.rewind("s", To::Position(1)).unwrap();
+    log.rewind("s", RewindTarget::Position(1)).unwrap();
     assert_eq!(import(&log, &lines).unwrap(), Imported::default());
     assert_eq!(texts(&log, "s"), ["one"]);
 }

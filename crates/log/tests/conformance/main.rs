@@ -12,6 +12,7 @@
 
 mod backend;
 mod branches;
+mod files;
 mod generations;
 mod handle;
 mod leases;
@@ -38,6 +39,7 @@ fn main() {
         work::CASES,
         handle::CASES,
         leases::CASES,
+        files::CASES,
     ]
     .concat();
     let server = std::env::var("WATERLINE_TEST_POSTGRES").ok();

@@ -179,7 +179,7 @@ fn a_late_reply_is_kept_in_a_fork(backend: &dyn Backend) {
     let log = backend.open();
     let start = session(&log, "s", &["one"]).tip;
     log.append("s", start, vec![text_message(Role::Assistant, "first")]).unwrap();
-    log.append_aside("s", start, vec![text_message(Role::Assistant, "second")]).unwrap();
+    log.append_to_side_branch("s", start, vec![text_message(Role::Assistant, "second")]).unwrap();
     assert_eq!(texts(&log, "s"), ["one", "first"]);
     let forks = log.sessions(&Filter { parent: Some("s".into()), ..Filter::default() }).unwrap();
     assert_eq!(forks.len(), 1);
@@ -271,7 +271,7 @@ fn invalid_ids_are_refused(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["one"]);
     for odd in ["", "zz", "0", &"f".repeat(65), "../../etc", "\0", "数据"] {
-        assert!(matches!(odd.parse::<Id>(), Err(LogError::NoId { .. })), "{odd:?}");
+        assert!(matches!(odd.parse::<Id>(), Err(LogError::InvalidId { .. })), "{odd:?}");
         assert!(matches!(log.session(odd), Err(LogError::NoSession { .. })), "{odd:?}");
         assert!(log.artifact(odd).is_err());
     }

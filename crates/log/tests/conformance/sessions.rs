@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 use waterline::message::Role;
 use waterline_log::{
-    CHECKPOINTS, Document, Filter, LogError, Relation, Session, Step, Usage, Whom,
+    CHECKPOINTS, Document, EraseTarget, Filter, LogError, Relation, Session, Step, Usage,
 };
 
 use crate::backend::{Backend, session, text_message, texts};
@@ -72,10 +72,10 @@ fn tool_definitions_are_stored_once(backend: &dyn Backend) {
     assert_eq!(log.fork("a", None, Some("f".into())).unwrap().tools.as_ref(), Some(&hash));
     assert_eq!(log.tools(&hash).unwrap(), tools);
     for id in ["a", "b"] {
-        log.erase(&Whom::Session(id.into())).unwrap();
+        log.erase(&EraseTarget::Session(id.into())).unwrap();
     }
     assert_eq!(log.tools(&hash).unwrap(), tools, "the fork still has them");
-    log.erase(&Whom::Session("f".into())).unwrap();
+    log.erase(&EraseTarget::Session("f".into())).unwrap();
     assert!(matches!(log.tools(&hash), Err(LogError::Missing { .. })));
     assert!(matches!(log.set_tools("missing", tools), Err(LogError::NoSession { .. })));
 }

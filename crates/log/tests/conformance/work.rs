@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use waterline_log::{ATTEMPTS, Fold, JobState, Log, LogError, Relation, Session, Summary, Usage};
 
-use crate::backend::{Backend, session};
+use crate::backend::{Backend, record_usage, session};
 use crate::cases;
 
 cases![
@@ -138,7 +138,7 @@ fn concurrent_imports_add_nothing_twice(backend: &dyn Backend) {
                 original_tokens: 2,
                 time: 9,
             };
-            log.summarise("s", summary).unwrap();
+            log.add_summary("s", summary).unwrap();
             log.checkpoint("s", serde_json::json!({})).unwrap();
         })
     };
@@ -178,7 +178,7 @@ fn usage_below_includes_sub_agents_and_roles(backend: &dyn Backend) {
         (role.as_str(), 8),
         (fork.as_str(), 16),
     ] {
-        log.record_usage(id, Usage { position: 1, output, ..Usage::default() }).unwrap();
+        record_usage(&log, id, Usage { position: 1, output, ..Usage::default() }).unwrap();
     }
     let mut reported: Vec<_> =
         log.usage_below("s").unwrap().into_iter().map(|(of, call)| (call.output, of)).collect();

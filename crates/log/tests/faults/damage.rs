@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 
-use waterline_log::{Log, LogError, Session, Whom};
+use waterline_log::{EraseTarget, Log, LogError, Session};
 
 use crate::writer::{command, filled, message, message_text, texts};
 
@@ -149,7 +149,7 @@ pub(crate) fn erased_text_is_gone_from_the_files() {
     log.put_artifact(&created.id, "text/plain", "zebraquagga", b"zebraquagga artifact".to_vec())
         .unwrap();
     log.checkpoint(&created.id, serde_json::json!({"note": "zebraquagga"})).unwrap();
-    let erased = log.erase(&Whom::Session(created.id)).unwrap();
+    let erased = log.erase(&EraseTarget::Session(created.id)).unwrap();
     assert_eq!(erased.messages, 200);
     let anywhere = |needle: &[u8]| {
         std::fs::read_dir(directory.path()).unwrap().any(|entry| {

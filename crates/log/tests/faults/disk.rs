@@ -117,3 +117,25 @@ pub(crate) fn a_locked_file_is_reported() {
     other.execute_batch("ROLLBACK").unwrap();
     log.append("s", tip, vec![message("x")]).unwrap();
 }
+
+pub(crate) fn a_deleted_file_is_reported() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("log.db");
+    let log = Log::open(&file.display().to_string()).unwrap();
+    let tip = log.create(Session::new("s")).unwrap().tip;
+    std::fs::remove_file(&file).unwrap();
+    let lost = log.append("s", tip, vec![message("x")]);
+    assert!(matches!(lost, Err(LogError::Deleted { .. })), "{lost:?}");
+    let refused = log.append("s", tip, vec![message("x")]);
+    assert!(refused.is_err(), "no more writes are accepted");
+}
+
+pub(crate) fn a_fifo_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("fifo");
+    let made = Command::new("mkfifo").arg(&file).status().unwrap();
+    assert!(made.success());
+    let refused = Log::open(&file.display().to_string()).unwrap_err();
+    assert!(matches!(refused, LogError::Open { .. }), "{refused}");
+    assert!(refused.to_string().contains("regular file"), "{refused}");
+}

@@ -12,25 +12,29 @@ pub(crate) fn files_that_are_not_logs_are_refused() {
     let path = directory.path().join("other.db");
     rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE mine (x)").unwrap();
     let refused = Log::open(&path.display().to_string());
-    assert!(matches!(refused, Err(LogError::Foreign { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(LogError::NotALog { .. })), "{refused:?}");
     let before = std::fs::read(&path).unwrap();
     assert!(Log::open(&path.display().to_string()).is_err());
     assert!(std::fs::read(&path).unwrap() == before, "the file is unchanged");
     let text = directory.path().join("notes.txt");
     std::fs::write(&text, "these are my notes, and they are longer than a page\n".repeat(200))
         .unwrap();
-    assert!(matches!(Log::open(&text.display().to_string()), Err(LogError::Foreign { .. })));
+    assert!(matches!(Log::open(&text.display().to_string()), Err(LogError::NotALog { .. })));
     assert!(std::fs::read_to_string(&text).unwrap().starts_with("these are my notes"));
     assert!(matches!(
         Log::open(&directory.path().display().to_string()),
         Err(LogError::Open { .. })
     ));
-    assert!(matches!(Log::open("mysql://host/db"), Err(LogError::Address { .. })));
-    assert!(matches!(Log::open(""), Err(LogError::Address { .. })));
+    assert!(matches!(Log::open("mysql://host/db"), Err(LogError::InvalidUrl { .. })));
+    assert!(matches!(Log::open(""), Err(LogError::InvalidUrl { .. })));
     let settings = Log::open("host=h password=secret-word").unwrap_err();
     assert!(
-        matches!(settings, LogError::Address { .. })
+        matches!(settings, LogError::InvalidUrl { .. })
             && !settings.to_string().contains("secret-word")
+    );
+    let slash = Log::open("postgresql:/me:secret-word@host/db").unwrap_err();
+    assert!(
+        matches!(slash, LogError::InvalidUrl { .. }) && !slash.to_string().contains("secret-word")
     );
     let missing = directory.path().join("no").join("such.db");
     assert!(matches!(Log::open(&missing.display().to_string()), Err(LogError::Open { .. })));
@@ -62,7 +66,7 @@ pub(crate) fn a_file_of_every_format_opens() {
     };
     // Format 1 has two databases: one with an agent session in the middle of a turn, one without.
     check(&open("1.db"));
-    for name in ["1-agent.db", "3.db"] {
+    for name in ["1-agent.db", "2.db", "3.db", "4.db"] {
         let log = open(name);
         check(&log);
         check_working(&log);
@@ -70,7 +74,7 @@ pub(crate) fn a_file_of_every_format_opens() {
     let formats = std::fs::read_dir(fixtures()).unwrap().flatten();
     let count =
         formats.filter(|file| file.path().extension().is_some_and(|end| end == "db")).count();
-    assert_eq!(count, 3, "every fixture was opened");
+    assert_eq!(count, 5, "every fixture was opened");
 }
 
 /// Checks the session of an agent that waits for an approval, with todos, tools and checkpoints.

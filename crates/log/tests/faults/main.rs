@@ -11,6 +11,7 @@
 
 mod damage;
 mod disk;
+mod flips;
 mod formats;
 mod killed;
 mod server;
@@ -50,6 +51,16 @@ fn main() {
         damage::a_damaged_page_is_reported_and_the_rest_is_readable,
     );
     add("a_flipped_bit_in_a_message_is_found", true, damage::a_flipped_bit_in_a_message_is_found);
+    add(
+        "every_flipped_bit_that_matters_is_found",
+        true,
+        flips::every_flipped_bit_that_matters_is_found,
+    );
+    add(
+        "a_damaged_row_does_not_stop_an_export",
+        true,
+        flips::a_damaged_row_does_not_stop_an_export,
+    );
     add("erased_text_is_gone_from_the_files", true, damage::erased_text_is_gone_from_the_files);
     add(
         "no_writes_are_accepted_after_a_failed_write",
@@ -63,6 +74,8 @@ fn main() {
     );
     add("a_read_only_file_opens_for_reading", cfg!(unix), disk::a_read_only_file_opens_for_reading);
     add("a_locked_file_is_reported", true, disk::a_locked_file_is_reported);
+    add("a_deleted_file_is_reported", cfg!(unix), disk::a_deleted_file_is_reported);
+    add("a_fifo_is_refused", cfg!(unix), disk::a_fifo_is_refused);
     add("files_that_are_not_logs_are_refused", true, formats::files_that_are_not_logs_are_refused);
     add("a_newer_format_is_refused", true, formats::a_newer_format_is_refused);
     add("a_file_of_every_format_opens", true, formats::a_file_of_every_format_opens);

@@ -1,7 +1,7 @@
 //! Very long sessions.
 
 use waterline::message::Role;
-use waterline_log::{Encoding, Incoming, Log, Session, To};
+use waterline_log::{Encoding, Incoming, Log, RewindTarget, Session};
 
 fn message(number: u64) -> Incoming {
     let text = format!("m{number}");
@@ -37,7 +37,10 @@ pub(crate) fn a_very_long_session_works() {
     let fork = log.fork("s", Some(count / 10 * 7), None).unwrap();
     log.append(&fork.id, fork.tip, vec![message(1)]).unwrap();
     assert_eq!(log.compare("s", &fork.id).unwrap().shared, count / 10 * 7);
-    assert_eq!(log.rewind("s", To::Turns(count / 10 * 9)).unwrap().tip.position(), count / 10);
+    assert_eq!(
+        log.rewind("s", RewindTarget::Turns(count / 10 * 9)).unwrap().tip.position(),
+        count / 10
+    );
     assert_eq!(log.forward("s", None).unwrap().tip.position(), count);
     assert_eq!(log.search("m12345", Some("s"), 3).unwrap().len(), 1);
     assert_eq!(log.stats().unwrap().messages, count + 1);

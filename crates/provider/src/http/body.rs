@@ -1,5 +1,7 @@
 //! Reads the bytes of a response with timeouts, and limits how much of an error body is kept.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -25,39 +27,43 @@ pub(super) enum BytesError {
 #[error("no data from the server for {} s", .0.as_secs_f64())]
 pub(super) struct NoData(Duration);
 
-/// Streams the bytes of a response. The first chunk may take longer than the following ones. Any
-/// byte resets the timeout, including those that a server sends only as a keep-alive.
+/// Streams the bytes of a response. A silence may be longer until `has_started` is set: some
+/// servers send a first event at once and read the prompt only then. Any byte resets the timeout,
+/// including those that a server sends only as a keep-alive.
 pub(super) fn with_timeouts(
     response: reqwest::Response,
     timeouts: Timeouts,
+    has_started: Arc<AtomicBool>,
 ) -> impl Stream<Item = Result<Bytes, BytesError>> + Send + Unpin {
-    let chunks = Box::pin(response.bytes_stream());
-    Box::pin(unfold((Some(chunks), timeouts.first_byte), move |(chunks, wait)| async move {
+    let chunks = Some(Box::pin(response.bytes_stream()));
+    Box::pin(unfold((chunks, has_started), move |(chunks, has_started)| async move {
         let mut chunks = chunks?;
+        let wait = match has_started.load(Ordering::Relaxed) {
+            true => timeouts.silence,
+            false => timeouts.first_token,
+        };
         match tokio::time::timeout(wait, chunks.next()).await {
             Ok(None) => None,
-            Ok(Some(Ok(chunk))) => Some((Ok(chunk), (Some(chunks), timeouts.silence))),
-            Ok(Some(Err(error))) => Some((Err(BytesError::Connection(error)), (None, wait))),
-            Err(_) => Some((Err(BytesError::Timeout(NoData(wait))), (None, wait))),
+            Ok(Some(Ok(chunk))) => Some((Ok(chunk), (Some(chunks), has_started))),
+            Ok(Some(Err(error))) => Some((Err(BytesError::Connection(error)), (None, has_started))),
+            Err(_) => Some((Err(BytesError::Timeout(NoData(wait))), (None, has_started))),
         }
     }))
 }
 
-/// The most bytes of a response that is read whole. A prompt of a million tokens stays below it.
-const MAX_BYTES: usize = 1 << 29;
-
-/// Reads the whole text of a response.
+/// Reads the whole text of a response of at most `limit` bytes.
 pub(super) async fn whole(
     response: reqwest::Response,
     timeouts: Timeouts,
+    limit: usize,
 ) -> Result<String, CallError> {
-    let broken = |text: String| CallError::Broken { text, answer: Box::default() };
+    let broken = |text: String| CallError::Interrupted { text, answer: Box::default() };
     let mut bytes = Vec::new();
-    let mut chunks = with_timeouts(response, timeouts);
+    let mut chunks = with_timeouts(response, timeouts, Arc::default());
     while let Some(chunk) = chunks.next().await {
         bytes.extend_from_slice(&chunk.map_err(|error| broken(error.to_string()))?);
-        if bytes.len() > MAX_BYTES {
-            return Err(broken(format!("the response has more than {MAX_BYTES} bytes")));
+        if bytes.len() > limit {
+            return Err(broken(format!("the response has more than {limit} bytes")));
         }
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
@@ -66,7 +72,7 @@ pub(super) async fn whole(
 /// Reads the text of a response, up to [`MAX_ERROR_BYTES`] or a timeout.
 pub(super) async fn text(response: reqwest::Response, timeouts: Timeouts) -> String {
     let mut bytes = Vec::new();
-    let mut chunks = with_timeouts(response, timeouts);
+    let mut chunks = with_timeouts(response, timeouts, Arc::default());
     while let Some(Ok(chunk)) = chunks.next().await {
         bytes.extend_from_slice(&chunk);
         if bytes.len() > MAX_ERROR_BYTES {

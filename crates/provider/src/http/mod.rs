@@ -11,39 +11,59 @@ mod prompt_logprobs;
 pub use key::Key;
 pub use prompt_logprobs::PromptToken;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, TryFutureExt};
-use reqwest::header::{ACCEPT, CONTENT_TYPE};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use sse_stream::SseStream;
 use waterline::message::Wire;
 
 use crate::address::{self, client};
-use crate::error::{CallError, Refused};
-use crate::local;
-use crate::model::{Model, Report, Request};
-use crate::stream::{EventStream, RawEvent, decode};
+use crate::error::{CallError, Refused, causes};
+use crate::facts::{self, Asker, ModelFacts};
+use crate::model::{Model, Request};
+use crate::stream::{Event, EventStream, RawEvent, decode};
 use crate::wire;
 
 /// Shorter keys are not redacted from errors: they may be part of any word.
 const MIN_REDACTED_KEY_BYTES: usize = 6;
+
+/// The most bytes of an answer that is not streamed.
+const MAX_ANSWER_BYTES: usize = 1 << 26;
 
 /// The timeouts of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
     /// For establishing the connection.
     pub connect: Duration,
-    /// For the first byte of the response.
-    pub first_byte: Duration,
-    /// For each next byte, once the response streams.
+    /// The longest silence before the first token of the answer: the server may have to read a
+    /// long prompt first.
+    pub first_token: Duration,
+    /// The longest silence after that.
     pub silence: Duration,
 }
 
 impl Default for Timeouts {
     fn default() -> Self {
         let seconds = Duration::from_secs;
-        Self { connect: seconds(10), first_byte: seconds(300), silence: seconds(120) }
+        Self { connect: seconds(10), first_token: seconds(300), silence: seconds(120) }
+    }
+}
+
+impl Timeouts {
+    /// Returns the timeouts for an address. A server on this machine may read a long prompt at a
+    /// few tokens per second.
+    #[must_use]
+    pub fn for_address(base: &str) -> Self {
+        let usual = Self::default();
+        if address::is_local(base) {
+            Self { first_token: Duration::from_secs(1_800), ..usual }
+        } else {
+            usual
+        }
     }
 }
 
@@ -84,15 +104,37 @@ impl Endpoint {
         Ok(Self { wire, base, key, timeouts, client })
     }
 
-    /// Sends a request body and waits for the head of a streamed response.
-    async fn send(&self, url: String, body: String) -> Result<reqwest::Response, CallError> {
+    /// Sends a request body and waits for the start of the answer.
+    async fn send(&self, url: String, body: String) -> Result<EventStream, CallError> {
         let response = self.post(url, body, "text/event-stream").await?;
         let content_type = response.headers().get(CONTENT_TYPE);
         if !content_type.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream")) {
-            let body = body::text(response, self.timeouts).await;
-            return Err(CallError::Malformed { url: self.base.clone(), body });
+            let body = body::whole(response, self.timeouts, MAX_ANSWER_BYTES).await?;
+            return self.read_whole(body);
         }
-        Ok(response)
+        let has_started = Arc::new(AtomicBool::new(false));
+        let bytes = body::with_timeouts(response, self.timeouts, Arc::clone(&has_started));
+        let events = SseStream::from_bytes_stream(bytes).map(|event| match event {
+            Ok(event) => Ok(RawEvent { name: event.event, data: event.data.unwrap_or_default() }),
+            Err(error) => Err(causes(&error)),
+        });
+        let events = decode(self.wire, events);
+        Ok(Box::pin(events.inspect(move |event| {
+            if matches!(event, Ok(Event::Delta(_))) {
+                has_started.store(true, Ordering::Relaxed);
+            }
+        })))
+    }
+
+    /// Reads a successful response that is not a stream: a whole answer, because some servers
+    /// ignore `stream`, or an error.
+    fn read_whole(&self, body: String) -> Result<EventStream, CallError> {
+        let events = wire::whole_answer(self.wire, &body);
+        if !events.is_empty() {
+            let events = events.into_iter().map(|data| Ok(RawEvent::new(data)));
+            return Ok(decode(self.wire, futures_util::stream::iter(events)));
+        }
+        Err(CallError::in_success(&self.base, body))
     }
 
     /// Sends a request body and waits for the head of a successful response.
@@ -102,14 +144,15 @@ impl Endpoint {
         body: String,
         accept: &'static str,
     ) -> Result<reqwest::Response, CallError> {
-        let mut call =
-            self.client.post(&url).header(CONTENT_TYPE, "application/json").header(ACCEPT, accept);
-        for (name, value) in wire::headers(self.wire, self.key.as_ref().map(Key::secret)) {
-            call = call.header(name, value);
-        }
-        let sent = tokio::time::timeout(self.timeouts.first_byte, call.body(body).send()).await;
+        let call = self
+            .client
+            .post(&url)
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, accept)
+            .headers(self.headers());
+        let sent = tokio::time::timeout(self.timeouts.first_token, call.body(body).send()).await;
         let Ok(sent) = sent else {
-            return Err(CallError::Silent { url, after: self.timeouts.first_byte });
+            return Err(CallError::Timeout { url, after: self.timeouts.first_token });
         };
         let response = sent.map_err(|error| CallError::Connect { url, text: causes(&error) })?;
         if !response.status().is_success() {
@@ -135,6 +178,18 @@ impl Endpoint {
         })
     }
 
+    /// Returns the headers of the wire, with the key.
+    fn headers(&self) -> HeaderMap {
+        let headers = wire::headers(self.wire, self.key.as_ref().map(Key::secret)).into_iter();
+        let readable = headers.filter_map(|(name, value)| {
+            Some((
+                HeaderName::from_bytes(name.as_bytes()).ok()?,
+                HeaderValue::from_str(&value).ok()?,
+            ))
+        });
+        readable.collect()
+    }
+
     /// Removes the key from an error, because some servers echo it.
     fn redacted(&self, mut error: CallError) -> CallError {
         let long_enough = |secret: &&str| secret.len() >= MIN_REDACTED_KEY_BYTES;
@@ -147,10 +202,19 @@ impl Endpoint {
                 redact(&mut refused.body);
                 refused.headers.iter_mut().for_each(|(_, value)| redact(value));
             }
-            CallError::Malformed { body, .. }
-            | CallError::NoLogprobs { body, .. }
-            | CallError::Failed { body, .. } => redact(body),
-            _ => {}
+            CallError::NotAStream { url, body } | CallError::NoLogprobs { url, body } => {
+                redact(url);
+                redact(body);
+            }
+            CallError::Connect { url, text } => {
+                redact(url);
+                redact(text);
+            }
+            CallError::Failed { body: text, .. }
+            | CallError::Interrupted { text, .. }
+            | CallError::InvalidUrl(text)
+            | CallError::Timeout { url: text, .. } => redact(text),
+            CallError::SecretInUrl | CallError::Key => {}
         }
         error
     }
@@ -162,17 +226,7 @@ impl Model for Endpoint {
         let body = request.body(self.wire);
         let sender = self.clone();
         let endpoint = self.clone();
-        let opened = async move {
-            let response = sender.send(url, body).await?;
-            let bytes = body::with_timeouts(response, sender.timeouts);
-            let events = SseStream::from_bytes_stream(bytes).map(|event| match event {
-                Ok(event) => {
-                    Ok(RawEvent { name: event.event, data: event.data.unwrap_or_default() })
-                }
-                Err(error) => Err(causes(&error)),
-            });
-            Ok(decode(sender.wire, events))
-        };
+        let opened = async move { sender.send(url, body).await };
         let events = opened.try_flatten_stream();
         Box::pin(events.map(move |event| event.map_err(|error| endpoint.redacted(error))))
     }
@@ -198,23 +252,12 @@ impl Model for Endpoint {
         wire::has_shape(self.wire) && (is_official || !with_tools)
     }
 
-    fn report(&self) -> BoxFuture<'_, Report> {
-        Box::pin(async { Report { models: local::models(&self.base).await } })
+    fn facts<'a>(&'a self, model: &'a str) -> BoxFuture<'a, ModelFacts> {
+        Box::pin(async move {
+            match Asker::new(&self.base, Some(self.headers())) {
+                Some(asker) => facts::ask(&asker, model).await,
+                None => ModelFacts::default(),
+            }
+        })
     }
-}
-
-/// Joins the causes of an error, outermost first. The error's own text is omitted: it may contain
-/// an address with a key in it.
-fn causes(error: &dyn std::error::Error) -> String {
-    let mut texts: Vec<String> = Vec::new();
-    let mut next = error.source();
-    while let Some(source) = next {
-        let text = source.to_string();
-        // Some errors repeat their cause in their text.
-        if !texts.last().is_some_and(|last| last.contains(&text)) {
-            texts.push(text);
-        }
-        next = source.source();
-    }
-    if texts.is_empty() { "unknown cause".to_owned() } else { texts.join(": ") }
 }

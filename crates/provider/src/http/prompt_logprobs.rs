@@ -14,6 +14,9 @@ use crate::error::CallError;
 const CHAT: &str = "/chat/completions";
 const COMPLETIONS: &str = "/completions";
 
+/// The most bytes of a response. A prompt of a million tokens stays below it.
+const MAX_BYTES: usize = 1 << 29;
+
 /// A token of a prompt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PromptToken {
@@ -53,7 +56,7 @@ impl Endpoint {
         });
         let response = self.post(url.clone(), request.to_string(), "application/json").await;
         let response = response.map_err(|error| refused_to_echo(&url, error))?;
-        let body = body::whole(response, self.timeouts).await?;
+        let body = body::whole(response, self.timeouts, MAX_BYTES).await?;
         let parsed: Option<Value> = serde_json::from_str(&body).ok();
         match parsed.as_ref().and_then(tokens).filter(|tokens| !tokens.is_empty()) {
             Some(tokens) => Ok(tokens),

@@ -217,7 +217,8 @@ impl Source<'_> {
         for (at, element) in elements.iter().enumerate() {
             let mut reader = Reader::default();
             let mut message = format.message(element, &mut reader).map_err(|refusal| {
-                self.error(element, format!("not a conversation: message {at}: {}", refusal.0))
+                let number = at + 1;
+                self.error(element, format!("not a conversation: message {number}: {}", refusal.0))
             })?;
             message.raw = self.raw(conversation.wire, element);
             conversation.push(message, reader);

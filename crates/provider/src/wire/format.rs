@@ -94,6 +94,13 @@ pub trait Format: Sync {
     /// Creates a decoder for the events of a stream.
     fn decoder(&self) -> Box<dyn Decoder>;
 
+    /// Returns a whole answer, which a server sent although a stream was requested, as the events
+    /// of a stream. Empty if the text is no answer of this wire.
+    fn whole_answer(&self, json: &str) -> Vec<String> {
+        let _ = json;
+        Vec::new()
+    }
+
     /// Renders a context.
     fn render(&self, messages: &[&Message]) -> Rendered;
 

@@ -38,7 +38,7 @@ use crate::answer::Decoder;
 use list::format;
 
 /// Returns the provider's own address.
-pub(crate) fn default_base(wire: Wire) -> &'static str {
+pub fn default_base(wire: Wire) -> &'static str {
     format(wire).default_base()
 }
 
@@ -95,6 +95,12 @@ pub(crate) fn has_shape(wire: Wire) -> bool {
 #[must_use]
 pub fn decoder(wire: Wire) -> Box<dyn Decoder> {
     format(wire).decoder()
+}
+
+/// Returns a whole answer as the events of a stream; empty if the text is no answer of the wire.
+#[must_use]
+pub fn whole_answer(wire: Wire, json: &str) -> Vec<String> {
+    format(wire).whole_answer(json)
 }
 
 /// Parses the JSON of an answer into its one message; empty if nothing arrived.

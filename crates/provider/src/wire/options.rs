@@ -10,6 +10,9 @@ const SCHEMA_NAME: &str = "answer";
 pub struct Options {
     /// The output token limit.
     pub max_tokens: Option<usize>,
+    /// Whether OpenAI's chat is sent the limit as `max_completion_tokens`; by default as the
+    /// built-in model catalogue says.
+    pub max_completion_tokens: Option<bool>,
     /// The sampling temperature.
     pub temperature: Option<f64>,
     /// Calls with the same key share a cache, on providers that support such keys.
@@ -25,6 +28,7 @@ impl Options {
     /// No settings: the provider's defaults.
     pub const NONE: Self = Self {
         max_tokens: None,
+        max_completion_tokens: None,
         temperature: None,
         cache_key: None,
         shape: None,

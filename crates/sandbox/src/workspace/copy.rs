@@ -34,7 +34,7 @@ impl Workspace {
     fn copy_mode(&self, inside: &str, metadata: &std::fs::Metadata) {
         use std::os::unix::fs::PermissionsExt;
         let mode = metadata.permissions().mode() & 0o777;
-        if let Ok(location) = self.place(inside) {
+        if let Ok(location) = self.location(inside) {
             let permissions =
                 cap_std::fs::Permissions::from_std(std::fs::Permissions::from_mode(mode));
             drop(location.dir.set_permissions(&location.path, permissions));

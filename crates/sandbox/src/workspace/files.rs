@@ -1,7 +1,7 @@
 //! Reads, writes and lists files of a workspace. All of these functions block.
 
 use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cap_std::fs::{Dir, DirEntry, Metadata, Permissions};
@@ -9,6 +9,7 @@ use cap_std::fs::{Dir, DirEntry, Metadata, Permissions};
 use super::{Location, Workspace};
 use crate::error::SandboxError;
 use crate::open::open_in;
+use crate::protected::name_of;
 
 /// The largest file that [`Workspace::read`] reads.
 pub const FILE_BYTES: u64 = 10_000_000;
@@ -31,7 +32,7 @@ impl Workspace {
     /// # Errors
     /// When the file does not exist, is not a regular file, is outside, or is too large.
     pub fn read(&self, path: &str) -> Result<Vec<u8>, SandboxError> {
-        let location = self.place(path)?;
+        let location = self.location(path)?;
         let file =
             open_in(location.dir, &location.path).map_err(|error| self.explain(path, error))?;
         let metadata = file.metadata().map_err(|error| self.explain(path, error))?;
@@ -79,7 +80,7 @@ impl Workspace {
     /// # Errors
     /// When the path is outside or read-only, or the file cannot be written.
     pub fn write(&self, path: &str, bytes: &[u8]) -> Result<bool, SandboxError> {
-        let location = self.place(path)?.to_write()?;
+        let location = self.location(path)?.to_write()?;
         let explain = |error: std::io::Error| self.explain(path, error);
         let target = link_target(&location).map_err(explain)?;
         let file = target.as_deref().unwrap_or(&location.path);
@@ -87,6 +88,7 @@ impl Workspace {
         let name = file.file_name().ok_or_else(unnamed)?;
         let parent =
             file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        check_protected(&location, path, &parent.join(name))?;
         location.dir.create_dir_all(parent).map_err(explain)?;
         let directory = location.dir.open_dir(parent).map_err(explain)?;
         let existing = directory.symlink_metadata(name).ok();
@@ -114,7 +116,7 @@ impl Workspace {
     /// # Errors
     /// When the directory does not exist, is not a directory, or is outside.
     pub fn entries(&self, path: &str) -> Result<Vec<DirEntry>, SandboxError> {
-        let location = self.place(path)?;
+        let location = self.location(path)?;
         let directory =
             location.dir.read_dir(&location.path).map_err(|error| match error.kind() {
                 std::io::ErrorKind::NotADirectory => {
@@ -128,6 +130,42 @@ impl Workspace {
     }
 }
 
+/// Refuses a path whose links lead to a protected path that the path does not name. A call is
+/// approved by the path it names.
+fn check_protected(
+    location: &Location<'_>,
+    written: &str,
+    file: &Path,
+) -> Result<(), SandboxError> {
+    // The part of the path that exists decides where it leads.
+    let mut ancestors = file.ancestors().map(|part| match part.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => part,
+    });
+    let real = ancestors.find_map(|part| {
+        let rest = file.strip_prefix(part).unwrap_or(file);
+        Some(location.dir.canonicalize(part).ok()?.join(rest))
+    });
+    let Some(real) = real else { return Ok(()) };
+    let named = without_parents(&location.path);
+    if location.is_guarded() && name_of(&real).is_some() && name_of(&named).is_none() {
+        return Err(SandboxError::ProtectedLink { path: written.to_owned(), target: real });
+    }
+    Ok(())
+}
+
+/// Removes each `..` together with the directory before it, without following links.
+fn without_parents(path: &Path) -> PathBuf {
+    let mut short = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(short.pop()),
+            _ => short.push(part),
+        }
+    }
+    short
+}
+
 /// Returns the target if the location is a link. A link that leads outside is an error.
 fn link_target(location: &Location<'_>) -> std::io::Result<Option<PathBuf>> {
     let is_link =
@@ -136,7 +174,7 @@ fn link_target(location: &Location<'_>) -> std::io::Result<Option<PathBuf>> {
 }
 
 /// Writes a temporary file in the same directory and renames it when it is complete.
-fn replace(
+pub(super) fn replace(
     directory: &Dir,
     name: &Path,
     bytes: &[u8],

@@ -22,6 +22,12 @@ pub struct Location<'a> {
 }
 
 impl Location<'_> {
+    /// Returns whether protected paths count at this location: in granted directories, not in the
+    /// workspace.
+    pub(super) const fn is_guarded(&self) -> bool {
+        !self.in_workspace
+    }
+
     /// Returns the location if it may be changed.
     ///
     /// # Errors
@@ -41,12 +47,12 @@ impl Location<'_> {
 }
 
 impl Workspace {
-    /// Resolves a path. A relative path is in the workspace; an absolute path must be in the
-    /// workspace or a granted directory.
+    /// Resolves a path. A relative path starts in the working directory; an absolute path must be
+    /// in the workspace or a granted directory.
     ///
     /// # Errors
     /// When the path is invalid or outside.
-    pub fn place(&self, path: &str) -> Result<Location<'_>, SandboxError> {
+    pub fn location(&self, path: &str) -> Result<Location<'_>, SandboxError> {
         let written = Path::new(if path.is_empty() { "." } else { path });
         if path.contains('\0') {
             return Err(SandboxError::Path {
@@ -54,16 +60,12 @@ impl Workspace {
                 why: "it contains a NUL byte",
             });
         }
-        let inside = |root: &super::Root| written.strip_prefix(&root.path).ok().map(Path::to_owned);
-        let found = if written.is_absolute() {
-            // The longest match wins, because grants may be nested.
-            let mut matches: Vec<_> =
-                self.roots.iter().filter_map(|root| Some((root, inside(root)?))).collect();
-            matches.sort_by_key(|(root, _)| root.path.as_os_str().len());
-            matches.pop()
-        } else {
-            self.roots.first().map(|root| (root, written.to_owned()))
-        };
+        let absolute = self.working_directory().join(written);
+        let inside =
+            |root: &super::Root| absolute.strip_prefix(&root.path).ok().map(Path::to_owned);
+        // The longest match wins, because grants may be nested.
+        let matches = self.roots.iter().filter_map(|root| Some((root, inside(root)?)));
+        let found = matches.max_by_key(|(root, _)| root.path.as_os_str().len());
         let Some((root, path)) = found else { return Err(self.outside(written)) };
         // Rebuilt from its components to drop a trailing slash, which would follow a link.
         let path: PathBuf = path.components().collect();
@@ -123,6 +125,27 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
+
+    #[test]
+    fn relative_paths_start_in_the_working_directory() {
+        let temp = tempfile::tempdir().unwrap();
+        let project = temp.path().join("project");
+        std::fs::create_dir_all(project.join("src")).unwrap();
+        std::fs::write(project.join("a.txt"), "top").unwrap();
+        std::fs::write(temp.path().join("secret.txt"), "4711").unwrap();
+        let grant = super::super::Grant { path: project.clone(), writable: true };
+        let open = || Workspace::open(&temp.path().join("ws"), "s", std::slice::from_ref(&grant));
+        let workspace = open().unwrap().work_in(&project.join("src")).unwrap();
+        workspace.write("b.txt", b"new").unwrap();
+        assert_eq!(std::fs::read(project.join("src/b.txt")).unwrap(), b"new");
+        assert_eq!(workspace.read("../a.txt").unwrap(), b"top");
+        let why = workspace.read("../../secret.txt").unwrap_err().to_string();
+        assert!(why.contains("is outside the directories"), "{why}");
+        let own = workspace.path().join("outputs/c.txt").display().to_string();
+        workspace.write(&own, b"own").unwrap();
+        let why = open().unwrap().work_in(temp.path()).unwrap_err().to_string();
+        assert!(why.contains("not in a granted directory"), "{why}");
+    }
 
     #[test]
     fn only_paths_that_lead_outside_are_reported_as_outside() {

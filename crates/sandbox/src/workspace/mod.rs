@@ -5,6 +5,7 @@
 mod copy;
 mod files;
 mod location;
+mod restore;
 
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 
 pub use files::{FILE_BYTES, Text};
 pub use location::{Location, climbs_out};
+pub use restore::FileAt;
 
 use crate::error::SandboxError;
 use crate::small_file;
@@ -24,7 +26,7 @@ use crate::small_file;
 pub const FILE: &str = "workspace.json";
 
 /// The subdirectories of a workspace.
-pub const FOLDERS: [&str; 4] = ["skills", "uploads", "outputs", "temp"];
+pub const SUBDIRECTORIES: [&str; 4] = ["skills", "uploads", "outputs", "temp"];
 
 /// A directory outside the workspace that the user granted access to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,6 +63,8 @@ pub(crate) struct Root {
 pub struct Workspace {
     /// The workspace itself, then the grants.
     roots: Vec<Root>,
+    /// Where relative paths start, if not in the workspace itself.
+    working_directory: Option<PathBuf>,
 }
 
 /// The contents of [`FILE`].
@@ -98,7 +102,7 @@ impl Workspace {
                 return Err(SandboxError::Grant { path: read_only.path.clone(), why });
             }
         }
-        let workspace = Self { roots };
+        let workspace = Self { roots, working_directory: None };
         workspace.claim(session).map_err(refused)?;
         Ok(workspace)
     }
@@ -164,6 +168,29 @@ impl Workspace {
         (is_in_workspaces && has_name) || Self::owner(path).is_some_and(|owner| owner == session)
     }
 
+    /// Makes relative paths start in a directory instead of the workspace itself.
+    ///
+    /// # Errors
+    /// When it does not exist, or is neither in the workspace nor in a granted directory.
+    pub fn work_in(mut self, directory: &Path) -> Result<Self, SandboxError> {
+        let refused = |why: String| SandboxError::Grant { path: directory.to_owned(), why };
+        let path = directory.canonicalize().map_err(|error| refused(error.to_string()))?;
+        if !path.is_dir() {
+            return Err(refused("it is not a directory".to_owned()));
+        }
+        if !self.roots.iter().any(|root| path.starts_with(&root.path)) {
+            return Err(refused("it is not in a granted directory".to_owned()));
+        }
+        self.working_directory = Some(path);
+        Ok(self)
+    }
+
+    /// Returns the directory in which relative paths and commands start.
+    #[must_use]
+    pub fn working_directory(&self) -> &Path {
+        self.working_directory.as_deref().unwrap_or_else(|| self.path())
+    }
+
     /// Returns the path of the workspace.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -196,7 +223,7 @@ fn make(path: &Path) -> std::io::Result<()> {
     builder.recursive(true).mode(0o700);
     builder.create(path)?;
     std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o700))?;
-    FOLDERS.iter().try_for_each(|name| {
+    SUBDIRECTORIES.iter().try_for_each(|name| {
         let directory = path.join(name);
         if std::fs::symlink_metadata(&directory).is_ok_and(|metadata| !metadata.is_dir()) {
             std::fs::rename(&directory, path.join(format!("{name}.moved")))?;

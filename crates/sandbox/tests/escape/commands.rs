@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use libtest_mimic::Trial;
-use waterline_sandbox::{CommandOutput, Rules, Shell};
+use waterline_sandbox::{CommandOutput, Rules, Shell, Toolchains};
 
 use crate::yard::{SECRET, Yard};
 
@@ -33,6 +33,9 @@ pub(crate) fn trials() -> Vec<Trial> {
         exit_status_is_reported,
         stdout_and_stderr_keep_their_order,
     ];
+    if std::env::var_os("HOME").is_some() {
+        trials.extend(trials!["commands": toolchains_of_the_user_can_be_run]);
+    }
     if Path::new("/etc/shadow").exists() {
         trials.extend(trials!["commands": etc_shadow_cannot_be_read]);
     }
@@ -47,6 +50,7 @@ pub(crate) fn shell(yard: &Yard) -> Shell {
     let variables = [
         ("PATH", "/usr/bin:/bin:/usr/sbin:/sbin".to_owned()),
         ("LC_ALL", "C".to_owned()),
+        ("GIT_CONFIG_NOSYSTEM", "1".to_owned()),
         ("HOME", yard.ws().display().to_string()),
         ("TMPDIR", yard.inside("temp").display().to_string()),
         ("OUT", yard.outside("").display().to_string().trim_end_matches('/').to_owned()),
@@ -58,7 +62,7 @@ pub(crate) fn shell(yard: &Yard) -> Shell {
 }
 
 pub(crate) fn rules(yard: &Yard) -> Rules {
-    Rules { write: vec![yard.ws()], read: Vec::new(), network: false }
+    Rules { write: vec![yard.ws()], ..Rules::default() }
 }
 
 pub(crate) fn run_with(
@@ -381,6 +385,37 @@ fn exit_status_is_reported(yard: &Yard) {
         [Some(0), Some(7), Some(127)]
     );
     assert_eq!(run(yard, "kill -KILL $$").status.and_then(|status| status.signal()), Some(9));
+}
+
+/// Toolchains are often installed below the home directory. Those that this machine has must run.
+fn toolchains_of_the_user_can_be_run(yard: &Yard) {
+    let home = std::env::var("HOME").unwrap();
+    let found = Toolchains::find(Path::new(&home), |name| std::env::var(name).ok());
+    found.link_packages(&yard.ws(), true);
+    let mut shell = shell(yard);
+    shell.environment.extend(found.variables.iter().chain(&found.offline_variables).cloned());
+    let path = format!("{home}/.cargo/bin:{home}/.pyenv/shims:/usr/bin:/bin");
+    shell.environment.push(("PATH".to_owned(), path));
+    let mut rules = rules(yard);
+    rules.read.extend(found.read.clone());
+    let run = |text: &str| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(shell.run(&rules, &yard.ws(), text, None)).unwrap()
+    };
+    let has = |name: &str| Path::new(&home).join(name).exists();
+    let programs = [
+        (".cargo/bin/cargo", "cargo --version && cargo new --vcs none p && cd p && cargo build"),
+        (".cargo/bin/rustc", "rustc --version"),
+        (".pyenv/shims/python3", "python3 -c 'import ssl, sqlite3; print(1 + 1)'"),
+    ];
+    for (_, text) in programs.iter().filter(|(program, _)| has(program)) {
+        let result = run(text);
+        assert!(result.status.is_some_and(|status| status.success()), "{text}: {result:?}");
+    }
+    for name in [".cargo/credentials.toml", ".netrc", ".config", ".ssh"] {
+        let result = run(&format!("ls '{home}/{name}' && cat '{home}/{name}'"));
+        assert!(!result.status.unwrap().success(), "{name}: {result:?}");
+    }
 }
 
 fn stdout_and_stderr_keep_their_order(yard: &Yard) {

@@ -41,7 +41,27 @@ pub(crate) fn trials() -> Vec<Trial> {
         workspace_file_as_link_overwrites_nothing_outside,
         workspace_file_as_pipe_does_not_block,
         write_to_a_hard_link_leaves_the_file_outside_unchanged,
+        link_to_a_protected_path_of_a_grant_is_refused,
     ]
+}
+
+/// A call is approved by the path it names, so a link must not lead to a protected path.
+fn link_to_a_protected_path_of_a_grant_is_refused(yard: &Yard) {
+    std::fs::create_dir_all(yard.granted(".git/hooks")).unwrap();
+    symlink(".git/hooks/pre-commit", yard.granted("notes")).unwrap();
+    symlink(".git/hooks/post-commit", yard.granted("dangling")).unwrap();
+    symlink(".git", yard.granted("dir")).unwrap();
+    std::fs::write(yard.granted(".git/hooks/pre-commit"), "old").unwrap();
+    let workspace = yard.workspace(&[yard.grant("granted", "")]);
+    let at = |name: &str| yard.granted(name).display().to_string();
+    for name in ["notes", ".git/../notes", "dir/hooks/new", "dir/config", "dangling"] {
+        refused(name, workspace.write(&at(name), b"evil"));
+    }
+    assert_eq!(std::fs::read(yard.granted(".git/hooks/pre-commit")).unwrap(), b"old");
+    assert!(!yard.granted(".git/hooks/new").exists() && !yard.granted(".git/config").exists());
+    // Named as such, the caller has approved it.
+    workspace.write(&at(".git/hooks/pre-commit"), b"new").unwrap();
+    workspace.write(&at("other/file"), b"new").unwrap();
 }
 
 #[track_caller]

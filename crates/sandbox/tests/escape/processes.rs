@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use libtest_mimic::Trial;
-use waterline_sandbox::Rules;
+use waterline_sandbox::{Network, Rules};
 
 use crate::commands::{fails, fails_with, rules, run, run_with, shell, works, works_with};
 use crate::yard::{SECRET, Yard};
@@ -28,6 +28,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = trials!["processes":
         tcp_needs_the_network_rule,
         udp_needs_the_network_rule,
+        only_listed_hosts_are_reachable,
         other_processes_cannot_be_signalled,
         signal_to_own_group_stays_in_the_group,
         background_processes_end_with_the_command,
@@ -80,7 +81,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 }
 
 fn with_network(yard: &Yard) -> Rules {
-    Rules { network: true, ..rules(yard) }
+    Rules { network: Network::Any, ..rules(yard) }
 }
 
 fn tcp_needs_the_network_rule(yard: &Yard) {
@@ -105,6 +106,58 @@ fn udp_needs_the_network_rule(yard: &Yard) {
     assert!(server.recv(&mut packet).is_err(), "a packet arrived");
     works_with(yard, &with_network(yard), &text);
     assert_eq!(server.recv(&mut packet).unwrap(), 6);
+}
+
+/// A server that answers every HTTP request with `tide`.
+fn tide_server() -> (u16, std::sync::Arc<AtomicUsize>) {
+    use std::io::{Read, Write};
+    let server = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = server.local_addr().unwrap().port();
+    let count = std::sync::Arc::new(AtomicUsize::new(0));
+    let counter = std::sync::Arc::clone(&count);
+    std::thread::spawn(move || {
+        for mut client in server.incoming().flatten() {
+            counter.fetch_add(1, Ordering::Relaxed);
+            let mut head = Vec::new();
+            let mut byte = [0];
+            while !head.ends_with(b"\r\n\r\n") && client.read(&mut byte).is_ok_and(|n| n > 0) {
+                head.extend_from_slice(&byte);
+            }
+            let _ = client.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\ntide\n");
+        }
+    });
+    (port, count)
+}
+
+fn only_listed_hosts_are_reachable(yard: &Yard) {
+    let (port, count) = tide_server();
+    let with = |hosts: &[String]| Rules { network: Network::Hosts(hosts.to_vec()), ..rules(yard) };
+    let get = |host: &str| {
+        format!(
+            r#"trap '' PIPE; proxy=${{HTTP_PROXY#http://127.0.0.1:}}; exec 3<>/dev/tcp/127.0.0.1/$proxy &&
+            printf 'GET http://{host}:{port}/x HTTP/1.1\r\n\r\n' >&3 && cat <&3"#
+        )
+    };
+    let listed = with(&[format!("127.0.0.1:{port}"), "crates.io".to_owned()]);
+    let answer = works_with(yard, &listed, &get("127.0.0.1"));
+    assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("tide\n"), "{answer}");
+    assert_eq!(count.load(Ordering::Relaxed), 1);
+    let tunnel = format!(
+        r#"trap '' PIPE; exec 3<>/dev/tcp/127.0.0.1/${{HTTPS_PROXY##*:}} &&
+        printf 'CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\nGET / HTTP/1.1\r\n\r\n' >&3 && cat <&3"#
+    );
+    let answer = works_with(yard, &listed, &tunnel);
+    assert!(answer.contains("200 Connection established") && answer.ends_with("tide\n"));
+    let other = with(&["crates.io".to_owned()]);
+    assert!(works_with(yard, &other, &tunnel).starts_with("HTTP/1.1 403"));
+    for (rules, host) in [(&other, "127.0.0.1"), (&listed, "localhost"), (&other, "[::1]")] {
+        let answer = works_with(yard, rules, &get(host));
+        assert!(answer.starts_with("HTTP/1.1 403"), "{host}: {answer}");
+    }
+    // Without the proxy nothing is reachable, by TCP or UDP.
+    fails_with(yard, &listed, &format!("exec 3<>/dev/tcp/127.0.0.1/{port}"));
+    fails_with(yard, &listed, &format!("echo x > /dev/udp/127.0.0.1/{port}"));
+    assert_eq!(count.load(Ordering::Relaxed), 2, "a connection was made");
 }
 
 /// They are refused even with the network rule: some local servers accept powerful commands.

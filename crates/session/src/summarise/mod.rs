@@ -9,17 +9,17 @@ mod work;
 use std::sync::Arc;
 
 use waterline::message::Message;
-use waterline::plan::{Treatment, Wanted};
+use waterline::plan::{Slot, Treatment, Wanted};
 use waterline::stage::Mode;
 use waterline::summary::{Language, Schema, Summary, digest, schema::Form};
 use waterline_log::Summary as Stored;
+use waterline_memory::{Section, Source};
 
 use crate::between_calls::Pending;
 use crate::config::ModelTarget;
 use crate::error::SessionError;
 use crate::event::Event;
 use crate::live::LiveSession;
-use crate::memory::Section;
 use gate::Made;
 use work::Work;
 
@@ -90,6 +90,7 @@ impl LiveSession {
         let log = self.log.clone();
         let id = self.session.id.clone();
         let memory = self.config.memory.clone();
+        let source = self.source_of(&sources);
         let counter = *self.history.counter();
         let for_memory = wanted.schema.form == Form::Sections;
         let task = tokio::spawn(async move {
@@ -109,7 +110,7 @@ impl LiveSession {
             let stored = log.run(move |log| {
                 let tokens = counter.text(&text);
                 if !text.is_empty()
-                    && let Err(error) = log.summarise(&id, Stored { text, tokens, ..row })
+                    && let Err(error) = log.add_summary(&id, Stored { text, tokens, ..row })
                 {
                     tracing::warn!(
                         target: "waterline::summary",
@@ -120,8 +121,8 @@ impl LiveSession {
                 let is_own = log.claim_job(job)?;
                 if let Some(memory) = memory.filter(|_| for_memory && is_own) {
                     let kept = memory
-                        .keep(Section::Trimmed, &daily)
-                        .and_then(|()| memory.keep(Section::Notes, &lasting));
+                        .keep(Section::Trimmed, &daily, Some(&source))
+                        .and_then(|()| memory.keep(Section::Notes, &lasting, Some(&source)));
                     if let Err(error) = kept {
                         tracing::warn!(
                             target: "waterline::memory",
@@ -195,8 +196,9 @@ impl LiveSession {
         if generations.iter().any(|fold| fold.number > number) {
             return None;
         }
-        let slot =
-            self.generation.slots().iter().find(|slot| slot.treatment == Treatment::Summary)?;
+        let replaces_messages =
+            |slot: &&Slot| slot.treatment == Treatment::Summary && !slot.sources.is_empty();
+        let slot = self.generation.slots().iter().find(replaces_messages)?;
         let covered = slot.sources.iter().copied().filter(|&source| self.covers(&stored, source));
         let sources: Vec<usize> = covered.collect();
         (stored.generation == Some(number) && !sources.is_empty())
@@ -210,11 +212,19 @@ impl LiveSession {
         }
     }
 
+    /// Returns where a memory of these messages is from: the newest of them.
+    fn source_of(&self, sources: &[usize]) -> Source {
+        let newest = sources.iter().max().map_or(0, |&newest| newest as u64 + 1);
+        Source { session: self.session.id.clone(), message: self.cleared + newest }
+    }
+
     /// Writes a digest of messages, made without a model, to the memory.
     pub(crate) async fn flush(&self, section: Section, sources: &[usize]) {
         let Some(memory) = self.config.memory.clone() else { return };
         let text = digest(&self.history, sources, DIGEST_TOKENS);
-        let kept = tokio::task::spawn_blocking(move || memory.keep(section, &text)).await;
+        let source = self.source_of(sources);
+        let keep = move || memory.keep(section, &text, Some(&source));
+        let kept = tokio::task::spawn_blocking(keep).await;
         if let Ok(Err(error)) = kept {
             tracing::warn!(target: "waterline::memory", %error, "could not write a memory");
         }
@@ -232,9 +242,10 @@ impl LiveSession {
             self.flush(Section::Overflow, sources).await;
             return;
         };
+        let source = self.source_of(sources);
         let kept = tokio::task::spawn_blocking(move || {
-            memory.keep(Section::Overflow, &daily)?;
-            memory.keep(Section::Notes, &lasting)
+            memory.keep(Section::Overflow, &daily, Some(&source))?;
+            memory.keep(Section::Notes, &lasting, Some(&source))
         });
         if let Ok(Err(error)) = kept.await {
             tracing::warn!(target: "waterline::memory", %error, "could not write a memory");
@@ -253,6 +264,7 @@ impl LiveSession {
             name: target.name.clone(),
             model: Arc::clone(&target.model),
             has_fixed_temperature: target.about.fixed_temperature,
+            max_completion_tokens: target.about.max_completion_tokens,
             retry: self.config.retry.clone(),
             counter: *self.history.counter(),
             cache_key: self.session.id.clone(),
@@ -299,6 +311,7 @@ impl LiveSession {
             name: target.name.clone(),
             model: Arc::clone(&target.model),
             has_fixed_temperature: target.about.fixed_temperature,
+            max_completion_tokens: target.about.max_completion_tokens,
             retry: self.config.retry.clone(),
             counter: *self.history.counter(),
             cache_key: self.session.id.clone(),
@@ -407,7 +420,7 @@ impl LiveSession {
         let id = self.session.id.clone();
         let tokens = self.history.counter().text(text);
         let text = text.to_owned();
-        self.on_log(move |log| log.summarise(&id, Stored { text, tokens, ..row })).await.map(drop)
+        self.on_log(move |log| log.add_summary(&id, Stored { text, tokens, ..row })).await.map(drop)
     }
 
     /// Returns the stored form of a summary, without its text (S3.13).

@@ -28,6 +28,7 @@ pub(crate) struct Work {
     pub(super) name: String,
     pub(super) model: Arc<dyn Model>,
     pub(super) has_fixed_temperature: bool,
+    pub(super) max_completion_tokens: bool,
     pub(super) retry: Retry,
     pub(super) counter: Counter,
     pub(super) cache_key: String,
@@ -162,6 +163,7 @@ impl Work {
         let reasoning = if fixed { REASONING_TOKENS } else { 0 };
         let options = Options {
             max_tokens: Some(self.max_tokens.max(MIN_TOKENS) + reasoning),
+            max_completion_tokens: Some(self.max_completion_tokens),
             temperature: (!fixed).then_some(0.0),
             cache_key: Some(self.cache_key.clone()),
             ..Options::default()

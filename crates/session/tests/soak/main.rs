@@ -1,7 +1,7 @@
 //! Soak test: many turns of generated traffic with large tool results and parallel calls, against a
 //! model with faults, in processes that are killed at any moment. Every request must be valid and
 //! inside the window, every received answer must be in the log, and between folds the sent prefix
-//! must not change.
+//! must not change. The memory of the processes, their number and the size of the log are watched.
 //!
 //! With `WATERLINE_SOAK_DUMP=DIR` every context is written to that directory, one per line, for an
 //! independent checker.
@@ -15,6 +15,7 @@
 )]
 
 mod model;
+mod watch;
 mod worker;
 
 use std::path::Path;
@@ -23,6 +24,7 @@ use std::time::{Duration, Instant};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use model::Model;
+use watch::Watch;
 use waterline::message::Wire;
 use waterline_log::{Log, Session};
 use waterline_provider::wire::parse_stored;
@@ -80,6 +82,7 @@ fn soak(url: &str, directory: &Path, wire: Wire, seed: u64, turns: u64) -> Resul
     let mut kills = 0;
     let mut starts = 0;
     let started = Instant::now();
+    let mut watch = Watch::default();
     loop {
         let mut worker = Command::new(std::env::current_exe()?)
             .env(
@@ -96,6 +99,7 @@ fn soak(url: &str, directory: &Path, wire: Wire, seed: u64, turns: u64) -> Resul
             if let Some(status) = worker.try_wait()? {
                 break Some(status);
             }
+            watch.look(worker.id());
             if Instant::now() > until {
                 worker.kill()?;
                 worker.wait()?;
@@ -120,10 +124,12 @@ fn soak(url: &str, directory: &Path, wire: Wire, seed: u64, turns: u64) -> Resul
         }
     }
     let seen = model.report();
+    watch.measure(&log, directory)?;
     eprintln!(
-        "{wire}: {turns} turns, {starts} processes, {kills} killed, {:.1} s, {seen}",
+        "{wire}: {turns} turns, {starts} processes, {kills} killed, {:.1} s, {seen}, {watch}",
         started.elapsed().as_secs_f64()
     );
+    watch.check()?;
     check(&log, &journal, &model, turns)
 }
 

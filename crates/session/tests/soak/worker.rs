@@ -99,7 +99,7 @@ async fn work(url: &str, model: &str, wire: Wire, turns: u64, seed: u64, journal
 fn config(model: &str, wire: Wire) -> SessionConfig {
     let timeouts = Timeouts {
         connect: Duration::from_secs(5),
-        first_byte: Duration::from_millis(400),
+        first_token: Duration::from_millis(400),
         silence: Duration::from_millis(400),
     };
     let endpoint = Endpoint::new(wire, Some(model), None, timeouts).unwrap();

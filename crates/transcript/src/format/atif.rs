@@ -10,7 +10,7 @@ use waterline_provider::wire::Tool;
 
 use super::Lines;
 use super::parts::{call, count, image_at, result, string, text, texts, thinking, time};
-use crate::transcript::{Compaction, Standing, Transcript, Usage};
+use crate::transcript::{Compaction, Transcript, TranscriptKind, Usage};
 
 pub(super) const NAME: &str = "atif";
 
@@ -66,8 +66,8 @@ fn read(document: &Value, parent: Option<&str>, found: &mut Vec<Transcript>) {
     transcript.tools = definitions.iter().map(tool).collect();
     transcript.parent = parent.map(str::to_owned).or_else(|| string(&document["extra"]["parent"]));
     if transcript.parent.is_some() {
-        let is_branch = document["extra"]["role"] == Standing::Branch.name();
-        transcript.role = if is_branch { Standing::Branch } else { Standing::SubAgent };
+        let is_branch = document["extra"]["role"] == TranscriptKind::Branch.name();
+        transcript.role = if is_branch { TranscriptKind::Branch } else { TranscriptKind::SubAgent };
     }
     let mut after_compaction = false;
     for step in document["steps"].as_array().map_or(&[][..], Vec::as_slice) {

@@ -15,7 +15,7 @@ use waterline_provider::wire;
 
 use super::Lines;
 use super::parts::{count, string, time};
-use crate::transcript::{Compaction, Entry, Standing, Transcript, Usage};
+use crate::transcript::{Compaction, Entry, Transcript, TranscriptKind, Usage};
 
 pub(super) const NAME: &str = "claude-code";
 
@@ -120,7 +120,7 @@ impl Lines for Session {
             let path: Vec<usize> = self.members(Some(agent)).collect();
             let name = if agent.is_empty() { "agent".to_owned() } else { format!("agent-{agent}") };
             let mut sub_agent = self.transcript(format!("{id}/{name}"), &path);
-            sub_agent.role = Standing::SubAgent;
+            sub_agent.role = TranscriptKind::SubAgent;
             sub_agent.parent = Some(id.clone());
             found.push(sub_agent);
         }
@@ -188,7 +188,7 @@ impl Session {
             let path = self.path_to(leaf, main);
             seen.extend(path.iter().copied());
             let mut branch = self.transcript(format!("{id}/branch-{}", found.len() + 1), &path);
-            branch.role = Standing::Branch;
+            branch.role = TranscriptKind::Branch;
             branch.parent = Some(id.to_owned());
             found.push(branch);
         }

@@ -11,7 +11,7 @@ use waterline_provider::wire;
 
 use super::Lines;
 use super::parts::{count, string, time};
-use crate::transcript::{Compaction, Standing, Transcript, Usage};
+use crate::transcript::{Compaction, Transcript, TranscriptKind, Usage};
 
 pub(super) const NAME: &str = "codex";
 
@@ -75,7 +75,7 @@ impl Rollout {
         self.found.id = string(&payload["id"]).unwrap_or_else(|| "rollout".to_owned());
         self.found.parent = string(&payload["parent_thread_id"]);
         if self.found.parent.is_some() {
-            self.found.role = Standing::SubAgent;
+            self.found.role = TranscriptKind::SubAgent;
         }
         if let Some(text) = string(&payload["base_instructions"]["text"]) {
             self.found.push(Message::system(text));

@@ -10,7 +10,7 @@ use waterline::message::{Message, Part, Role, Wire};
 
 use super::Lines;
 use super::parts::{call, count, result, string, text, thinking, time};
-use crate::transcript::{Compaction, Entry, Standing, Transcript, Usage};
+use crate::transcript::{Compaction, Entry, Transcript, TranscriptKind, Usage};
 
 pub(super) const NAME: &str = "copilot-cli";
 
@@ -79,7 +79,7 @@ impl Lines for Log {
             if !agent.is_empty() {
                 found.id = format!("{id}/{agent}");
                 found.parent = Some(id.clone());
-                found.role = Standing::SubAgent;
+                found.role = TranscriptKind::SubAgent;
             }
             sort_results(&mut found.entries);
             found

@@ -10,7 +10,7 @@ use waterline::message::{Body, Message, Part, Role, Wire};
 
 use super::Lines;
 use super::parts::{call, count, image, result, string, text, thinking, time};
-use crate::transcript::{Compaction, Standing, Transcript, Usage};
+use crate::transcript::{Compaction, Transcript, TranscriptKind, Usage};
 
 pub(super) const NAME: &str = "gemini-cli";
 
@@ -112,7 +112,7 @@ impl Session {
         let mut found =
             Transcript::new(string(&self.head["sessionId"]).unwrap_or_default(), Wire::GEMINI);
         if self.head["kind"] == "subagent" {
-            found.role = Standing::SubAgent;
+            found.role = TranscriptKind::SubAgent;
         }
         let mut answered: FxHashSet<String> = FxHashSet::default();
         for (at, message) in self.messages.iter().enumerate() {
@@ -218,7 +218,12 @@ fn outcome(call: &Value) -> Option<Part> {
     let response = stored
         .iter()
         .map(|part| &part["functionResponse"]["response"])
-        .find(|response| !response.is_null())?;
+        .find(|response| !response.is_null());
+    let Some(response) = response else {
+        // A call that failed before its tool ran has only the text that was shown.
+        let shown = text(&call["resultDisplay"]).filter(|_| failed)?;
+        return Some(result(&call["id"], vec![Part::text(shown)], true));
+    };
     let mut part = answer(&call["id"], response, failed);
     if let Body::Result(result) = &mut part.body {
         let data = stored.iter().map(|part| &part["inlineData"]);
@@ -228,14 +233,15 @@ fn outcome(call: &Value) -> Option<Part> {
 }
 
 fn answer(id: &Value, response: &Value, failed: bool) -> Part {
-    let error = text(&response["error"]);
-    let content = match error.or_else(|| text(&response["output"])) {
-        _ if response["output"] == "" => String::new(),
+    let is_error =
+        !matches!(&response["error"], Value::Null | Value::Bool(false)) && response["error"] != "";
+    let content = match text(&response["error"]).or_else(|| text(&response["output"])) {
         Some(content) => content.to_owned(),
+        None if response["output"] == "" && !is_error => String::new(),
         None => response.to_string(),
     };
     let parts = if content.is_empty() { Vec::new() } else { vec![Part::text(content)] };
-    result(id, parts, failed || error.is_some())
+    result(id, parts, failed || is_error)
 }
 
 fn is_result(part: &Part) -> bool {

@@ -8,7 +8,7 @@ use waterline::json::Fields;
 use waterline::message::{Message, Part, Role, Wire};
 
 use super::parts::{call, count, image_at, result, string, text, thinking, time};
-use crate::transcript::{Compaction, Entry, Standing, Transcript, Usage};
+use crate::transcript::{Compaction, Entry, Transcript, TranscriptKind, Usage};
 
 pub(super) const NAME: &str = "opencode";
 
@@ -30,7 +30,7 @@ fn transcript(export: &Value) -> Transcript {
     let mut found = Transcript::new(string(&info["id"]).unwrap_or_default(), Wire::OPENAI_CHAT);
     found.parent = string(&info["parentID"]);
     if found.parent.is_some() {
-        found.role = Standing::SubAgent;
+        found.role = TranscriptKind::SubAgent;
     }
     for message in export["messages"].as_array().map_or(&[][..], Vec::as_slice) {
         let info = &message["info"];

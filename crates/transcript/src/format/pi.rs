@@ -10,7 +10,7 @@ use waterline::message::{Message, Part, Role, Wire};
 
 use super::Lines;
 use super::parts::{call, count, image, result, string, text, texts, thinking, time};
-use crate::transcript::{Compaction, Entry, Standing, Transcript, Usage};
+use crate::transcript::{Compaction, Entry, Transcript, TranscriptKind, Usage};
 
 pub(super) const NAME: &str = "pi";
 
@@ -126,7 +126,7 @@ impl Session {
             };
             found.extend(self.transcript(id, &path).map(|mut transcript| {
                 if !is_main {
-                    transcript.role = Standing::Branch;
+                    transcript.role = TranscriptKind::Branch;
                     transcript.parent = Some(self.id.clone());
                 }
                 transcript

@@ -15,12 +15,12 @@ pub struct Heading<'a> {
     /// Facts below the title: id, model, number of messages.
     pub facts: Vec<&'a str>,
     /// The labels in the language of the document.
-    pub words: Words,
+    pub labels: Labels,
 }
 
 /// The labels of a document, in one language.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Words {
+pub struct Labels {
     /// The heading above the user's messages.
     pub user: &'static str,
     /// The heading above the model's messages.
@@ -31,7 +31,7 @@ pub struct Words {
     pub more_lines: (&'static str, &'static str),
 }
 
-impl Words {
+impl Labels {
     /// The English labels.
     pub const ENGLISH: Self = Self {
         user: "User",
@@ -53,50 +53,50 @@ pub fn markdown(
 ) -> Result<()> {
     let facts: Vec<String> = heading.facts.iter().map(|fact| one_line(fact)).collect();
     writeln!(out, "# {}\n\n*{}*\n", one_line(heading.title), facts.join(" · "))?;
-    let words = &heading.words;
+    let labels = &heading.labels;
     let mut speaker = None;
     for message in messages {
         // The system prompt is not part of the conversation.
-        let Some(name) = name(message.role, words) else { continue };
+        let Some(name) = name(message.role, labels) else { continue };
         if speaker.replace(name) != Some(name) {
             writeln!(out, "## {name}\n")?;
         }
-        write_message(out, &message, words)?;
+        write_message(out, &message, labels)?;
     }
     Ok(())
 }
 
 /// Returns the heading for a role. A tool result belongs to the model that called the tool.
-fn name(role: Role, words: &Words) -> Option<&'static str> {
+fn name(role: Role, labels: &Labels) -> Option<&'static str> {
     match role {
         Role::System => None,
-        Role::User => Some(words.user),
-        Role::Assistant | Role::Tool => Some(words.assistant),
+        Role::User => Some(labels.user),
+        Role::Assistant | Role::Tool => Some(labels.assistant),
     }
 }
 
-fn write_message(out: &mut dyn Write, message: &Message, words: &Words) -> Result<()> {
+fn write_message(out: &mut dyn Write, message: &Message, labels: &Labels) -> Result<()> {
     let mut texts = 0;
     for part in &message.parts {
         match &part.body {
             Body::Text(text) if text.trim().is_empty() => {}
             // A user's further texts are attached files and notes.
             Body::Text(text) if message.role == Role::User && texts > 0 => {
-                fenced(out, text, words)?
+                fenced(out, text, labels)?
             }
             Body::Text(text) => {
                 texts += 1;
                 writeln!(out, "{}\n", clean(text).trim_end())?;
             }
-            Body::Image(_) => writeln!(out, "*({})*\n", words.image)?,
+            Body::Image(_) => writeln!(out, "*({})*\n", labels.image)?,
             Body::Call(call) => {
                 writeln!(out, "**{}**\n", one_line(&call.name))?;
-                fenced(out, &call.arguments, words)?;
+                fenced(out, &call.arguments, labels)?;
             }
             Body::Result(result) => {
-                fenced(out, &result.text(), words)?;
+                fenced(out, &result.text(), labels)?;
                 if result.parts.iter().any(is_image) {
-                    writeln!(out, "*({})*\n", words.image)?;
+                    writeln!(out, "*({})*\n", labels.image)?;
                 }
             }
             // Thinking is not part of the answer.
@@ -111,7 +111,7 @@ fn is_image(part: &Part) -> bool {
 }
 
 /// Writes a text between fences that it does not contain, truncated if it is long.
-fn fenced(out: &mut dyn Write, text: &str, words: &Words) -> Result<()> {
+fn fenced(out: &mut dyn Write, text: &str, labels: &Labels) -> Result<()> {
     let text = clean(text);
     let longest = text.split(|c: char| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
@@ -121,7 +121,7 @@ fn fenced(out: &mut dyn Write, text: &str, words: &Words) -> Result<()> {
     }
     let more = text.trim_end().lines().count().saturating_sub(MAX_LINES);
     if more > 0 {
-        let (before, after) = words.more_lines;
+        let (before, after) = labels.more_lines;
         writeln!(out, "{before}{more}{after}")?;
     }
     writeln!(out, "{fence}\n")?;
@@ -154,7 +154,7 @@ mod tests {
     #[test]
     fn fenced_text_cannot_end_the_fence() {
         let mut out = Vec::new();
-        fenced(&mut out, "a\n```\nb\u{1b}[2J\n", &Words::ENGLISH).unwrap();
+        fenced(&mut out, "a\n```\nb\u{1b}[2J\n", &Labels::ENGLISH).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "````text\na\n```\nb\u{FFFD}[2J\n````\n\n");
     }
 }

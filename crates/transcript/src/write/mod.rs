@@ -13,7 +13,7 @@ use waterline_provider::wire;
 
 use crate::transcript::Transcript;
 
-pub use markdown::{Heading, Words, markdown};
+pub use markdown::{Heading, Labels, markdown};
 
 /// A format that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,13 +1,13 @@
 //! `/branches`: lists the branches of the session, or switches to one.
 
-use crate::show::{cut, one_line, pad, room};
+use crate::show::{one_line, pad, room, truncate};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline_log::{Branch, Entry, Log};
 use waterline_provider::wire::parse_stored;
 
 use super::{Next, Spec};
-use crate::chat::Chat;
+use crate::chat::{Chat, files};
 use crate::text;
 
 pub(super) const SPEC: Spec = Spec {
@@ -36,8 +36,10 @@ async fn switch(chat: &mut Chat, prefix: &str) -> Result<bool> {
         return Ok(false);
     };
     let Some(to) = branch.id else { return Ok(false) };
+    chat.runner.agent.begin_move().await?;
     chat.on_log(move |log, id| log.switch(id, to)).await?;
     chat.reopen().await?;
+    files::follow(chat).await?;
     Ok(true)
 }
 
@@ -58,9 +60,9 @@ fn line(branch: &Branch, newest: Option<&Entry>) -> String {
     let count = branch.tip.position();
     let size = text!("branches-size", count = count, shared = branch.shared);
     let message = newest.map(|entry| entry.message(parse_stored));
-    let newest = message.map(|message| match branch.is_aside {
+    let newest = message.map(|message| match branch.is_side_branch {
         true => text!("branches-interrupted", message = one_line(&message)),
         false => format!("{}: {}", message.role.name(), one_line(&message)),
     });
-    cut(&format!("{mark} {}  {size}  {}", pad(&id, 12), newest.unwrap_or_default()), room(1))
+    truncate(&format!("{mark} {}  {size}  {}", pad(&id, 12), newest.unwrap_or_default()), room(1))
 }

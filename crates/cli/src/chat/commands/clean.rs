@@ -4,7 +4,7 @@ use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline_agent::expiry::{self, SESSION_DAYS, before};
 use waterline_config::DEFAULT_WORKSPACE_DAYS;
-use waterline_log::Whom;
+use waterline_log::EraseTarget;
 
 use super::{Next, Spec};
 use crate::chat::Chat;
@@ -24,7 +24,7 @@ async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
     let own = chat.session().id.clone();
     let root = chat.runner.agent.config().workspaces.clone();
     let find = move || -> Result<_> {
-        let whom = Whom::IdleSince(before(&log, session_days));
+        let whom = EraseTarget::IdleSince(before(&log, session_days));
         let sessions = log.would_erase(&whom)?.sessions;
         let unused = before(&log, workspace_days);
         let workspaces = expiry::old(&log, Some(&own), unused, &sessions, root)?;
@@ -48,6 +48,8 @@ async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
         let kept = tokio::task::spawn_blocking(move || workspaces.remove()).await?;
         kept.iter().for_each(|reason| chat.screen.print_note(reason));
         chat.screen.print_line(&text!("chat-clean-done"));
+    } else {
+        chat.screen.print_line(&text!("chat-clean-declined"));
     }
     Ok(Next::Prompt)
 }

@@ -14,7 +14,7 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
-    chat.on_log(|log, id| log.cut(id)).await?;
+    chat.on_log(|log, id| log.clear(id)).await?;
     chat.reopen().await?;
     chat.screen.print_line(&text!("clear-done"));
     Ok(Next::Prompt)

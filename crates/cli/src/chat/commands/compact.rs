@@ -1,9 +1,10 @@
 //! `/compact`: shows what a fold would do, asks, and folds.
 
-use crate::show::{call_note, cut, room};
+use crate::show::{self, call_note, room, truncate};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline::plan::{Action, Plan, Slot, Treatment};
+use waterline::reason::Reason;
 use waterline_session::LiveSession;
 
 use super::summaries::summaries;
@@ -19,7 +20,8 @@ pub(super) const SPEC: Spec = Spec {
 
 async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
     let focus = (!rest.is_empty()).then_some(rest);
-    let plan = chat.runner.agent.live_mut().preview_fold(REASON, focus).await?;
+    let reason = Reason::Requested.to_string();
+    let plan = chat.runner.agent.live_mut().preview_fold(&reason, focus).await?;
     let Action::Fold { from, .. } = &plan.action else {
         chat.screen.print_line(&text!("compact-nothing"));
         return Ok(Next::Prompt);
@@ -27,7 +29,7 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
     preview(chat, &plan, *from);
     if chat.confirm(&text!("compact-question")) {
         let screen = chat.screen.clone();
-        let folded = chat.runner.agent.live_mut().fold(REASON, focus, |event| {
+        let folded = chat.runner.agent.live_mut().fold(&reason, focus, |event| {
             if let Some(text) = call_note(&event) {
                 screen.print_note(&text);
             }
@@ -35,12 +37,11 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
         if !folded.await? {
             chat.screen.print_line(&text!("compact-nothing"));
         }
+    } else {
+        chat.screen.print_line(&text!("compact-declined"));
     }
     Ok(Next::Prompt)
 }
-
-/// The reason that is stored with the fold.
-const REASON: &str = "the user asked for it";
 
 /// The number of slots shown.
 const SHOWN: usize = 12;
@@ -57,10 +58,10 @@ fn preview(chat: &Chat, plan: &Plan, from: usize) {
         let line = format!(
             "  {}: {} – {}",
             ranges(&numbers(live, slot)),
-            slot.treatment.name(),
-            slot.reason
+            show::treatment(slot.treatment),
+            show::reason(&slot.reason)
         );
-        chat.screen.print_note(&cut(&line, room(1)));
+        chat.screen.print_note(&truncate(&line, room(1)));
     }
     let more = changed().count().saturating_sub(SHOWN);
     if more > 0 {
@@ -78,7 +79,7 @@ fn preview(chat: &Chat, plan: &Plan, from: usize) {
 /// Shows the first lines of a summary, and how many more there are.
 fn excerpt(chat: &Chat, summary: &str) {
     for line in summary.lines().take(LINES) {
-        chat.screen.print_note(&cut(&format!("  {line}"), room(1)));
+        chat.screen.print_note(&truncate(&format!("  {line}"), room(1)));
     }
     let more = summary.lines().count().saturating_sub(LINES);
     if more > 0 {

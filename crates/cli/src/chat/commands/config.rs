@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail};
 use futures_util::future::LocalBoxFuture;
 use waterline_agent::approval::Mode;
-use waterline_config::Overrides;
 use waterline_config::seed::{SEEDS, Seed};
+use waterline_config::{ConfigError, Overrides};
 use waterline_log::Session;
 
 use super::{Next, Spec};
@@ -116,14 +116,39 @@ async fn set(chat: &mut Chat, key: &str, value: &str) -> Result<()> {
             };
             let mut changed = chat.session().clone();
             changed.overrides.extend(keys);
-            let all: Vec<(String, String)> = changed.overrides.clone().into_iter().collect();
+            let policy = changed.policy.clone().unwrap_or(name);
             // An invalid value is refused, with its range, before anything changes.
-            settings::policy(changed.policy.as_deref().unwrap_or(&name), &all)?;
+            if let Err(error) = check(&policy, &changed) {
+                let low = lower_mark(key, value).ok_or_else(|| anyhow::Error::from(error))?;
+                changed.overrides.insert(LOW_MARK.to_owned(), low.clone());
+                check(&policy, &changed)?;
+                chat.screen.print_note(&text!("setting-adjusted", key = LOW_MARK, value = low));
+            }
             let overrides = chat.assembly.overrides.clone();
             store(chat, overrides, changed).await?;
         }
     }
     chat.reopen().await
+}
+
+/// The mark that a fold reaches; it must be below [`HIGH_MARK`].
+const LOW_MARK: &str = "fold.low";
+
+/// The mark above which a fold happens.
+const HIGH_MARK: &str = "fold.high";
+
+/// Checks that a policy accepts the keys of a session.
+fn check(policy: &str, changed: &Session) -> Result<(), ConfigError> {
+    let all: Vec<(String, String)> = changed.overrides.clone().into_iter().collect();
+    settings::policy(policy, &all).map(drop)
+}
+
+/// Returns a low mark that fits a new high mark: two thirds of it.
+fn lower_mark(key: &str, value: &str) -> Option<String> {
+    let value = Some(value).filter(|_| key == HIGH_MARK)?;
+    let (digits, unit) = value.strip_suffix('%').map_or((value, ""), |digits| (digits, "%"));
+    let high = digits.trim().parse::<u64>().ok()?;
+    Some(format!("{}{unit}", high.saturating_mul(2) / 3))
 }
 
 /// Stores a new policy or new keys, after checking that they work with the flags and the config.
@@ -140,4 +165,17 @@ async fn store(chat: &mut Chat, overrides: Overrides, changed: Session) -> Resul
         session.overrides.clone_from(&changed.overrides);
     };
     Ok(chat.runner.agent.live_mut().change(change).await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lower_mark;
+
+    #[test]
+    fn the_low_mark_follows_the_high_mark() {
+        assert_eq!(lower_mark("fold.high", "50%").as_deref(), Some("33%"));
+        assert_eq!(lower_mark("fold.high", "9000").as_deref(), Some("6000"));
+        assert_eq!(lower_mark("fold.high", "many"), None);
+        assert_eq!(lower_mark("fold.low", "50%"), None);
+    }
 }

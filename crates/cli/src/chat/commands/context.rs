@@ -7,7 +7,7 @@ use waterline_log::LogError;
 use super::summaries::summaries;
 use super::{Next, Spec};
 use crate::chat::Chat;
-use crate::show::{cut, one_line, room};
+use crate::show::{self, one_line, room, truncate};
 use crate::text;
 
 pub(super) const SPEC: Spec = Spec {
@@ -59,17 +59,18 @@ async fn why(chat: &mut Chat, number: u64) -> Result<()> {
         screen.print_line(&text!("context-no-message", number = number.to_string()));
         return Ok(());
     };
-    screen.print_note(&cut(&format!("{}: {}", message.role.name(), one_line(message)), room(1)));
+    screen
+        .print_note(&truncate(&format!("{}: {}", message.role.name(), one_line(message)), room(1)));
     let slots = live.generation().slots();
     let Some(slot) = slots.iter().find(|slot| slot.sources.contains(&index)) else {
         screen.print_line(&text!("context-next-call"));
         return Ok(());
     };
-    let treatment = slot.treatment.name();
+    let treatment = show::treatment(slot.treatment);
     let tokens = live.corrected(slot.tokens);
     let reason = match slot.reason.as_str() {
         "" => text!("context-unchanged"),
-        reason => reason.to_owned(),
+        reason => show::reason(reason),
     };
     screen.print_line(&text!(
         "context-why",
@@ -94,7 +95,7 @@ async fn pin(chat: &mut Chat, number: u64) -> Result<()> {
 /// Undoes the last fold or, if there is none, the last clear.
 async fn undo(chat: &mut Chat) -> Result<()> {
     let folded = chat.on_log(|log, id| was_undone(log.undo_fold(id))).await?;
-    let cleared = !folded && chat.on_log(|log, id| was_undone(log.uncut(id))).await?;
+    let cleared = !folded && chat.on_log(|log, id| was_undone(log.undo_clear(id))).await?;
     chat.reopen().await?;
     let text = match (folded, cleared) {
         (true, _) => text!("context-fold-undone"),

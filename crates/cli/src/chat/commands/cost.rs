@@ -67,6 +67,7 @@ async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
 }
 
 fn print_totals(chat: &Chat, calls: &[Usage]) {
+    let live = chat.runner.agent.live();
     let prompt = prompt(calls);
     let answers = sum(calls, |call| call.output);
     let share = (sum(calls, |call| call.cache_read) * 100).checked_div(prompt).unwrap_or(0);
@@ -75,8 +76,11 @@ fn print_totals(chat: &Chat, calls: &[Usage]) {
     chat.screen.print_line(&text!("cost-answer-tokens", tokens = answers));
     chat.screen.print_line(&match price(calls) {
         Some(price) => text!("cost-price", price = price),
-        None => text!("cost-price-unknown"),
+        None => text!("cost-price-unknown", model = &live.model().name),
     });
+    if let Some(date) = live.model().price.as_ref().and_then(|price| price.date.as_deref()) {
+        chat.screen.print_note(&text!("cost-price-date", model = &live.model().name, date = date));
+    }
 }
 
 /// Formats the part of the totals that sub-agents used.

@@ -51,12 +51,19 @@ impl Count {
             context.partition(|message| message.role == Role::System);
         let is_dropped =
             |slot: &Slot| matches!(slot.treatment, Treatment::Omitted | Treatment::Summary);
+        // Before the first call the system prompt is stored and not sent.
+        let systems = systems.len().max(usize::from(live.history().system_tokens() > 0));
         Self {
-            stored: live.history().len() - systems.len(),
+            stored: live.history().len().saturating_sub(systems),
             sent: sent.len(),
             is_trimmed: generation.slots().iter().any(is_dropped),
         }
     }
+}
+
+/// Returns the number of messages, without the system prompt.
+pub(super) fn count(live: &LiveSession) -> usize {
+    Count::of(live).stored
 }
 
 /// S0.73, S0.74: formats the number of messages, and how many the policy keeps.

@@ -41,7 +41,8 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
     }
     chat.open(&session.id).await?;
     chat.screen.print_line(&text!("load-done", id = &session.id));
-    chat.screen.print_line(&text!("current-messages", count = session.tip.position()));
+    let count = super::current::count(chat.runner.agent.live());
+    chat.screen.print_line(&text!("current-messages", count = count));
     let workspace = chat.runner.agent.workspace().path().display().to_string();
     chat.screen.print_line(&text!("current-workspace", path = workspace));
     chat.show_newest().await?;

@@ -1,15 +1,25 @@
-//! `/memory`: shows the newest lines of the memory, or searches it.
+//! `/memory`: lists, searches and changes what later sessions remember.
+
+use std::sync::Arc;
 
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
+use waterline_memory::{Added, Line, Memory, Note, NoteError, Remembered, Source, Topic};
 
 use super::{Next, Spec};
 use crate::chat::Chat;
+use crate::ids;
 use crate::text;
+
+/// The most lines of a search.
+const FOUND: usize = 10;
+
+/// How many lines of the daily files the list ends with.
+const NEWEST: usize = 5;
 
 pub(super) const SPEC: Spec = Spec {
     names: &["memory"],
-    takes: "[TEXT]",
+    takes: "[list|search TEXT|add TEXT|edit N TEXT|forget N]",
     run: |chat, rest| -> LocalBoxFuture<'_, Result<Next>> { Box::pin(run(chat, rest)) },
 };
 
@@ -18,22 +28,155 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
         chat.screen.print_line(&text!("memory-off"));
         return Ok(Next::Prompt);
     };
-    let words: Vec<String> = rest.split_whitespace().map(str::to_lowercase).collect();
-    let is_search = !words.is_empty();
-    if !is_search {
-        chat.screen.print_note(&memory.place());
-    }
-    let read = move || if is_search { memory.find(&words, LINES) } else { memory.newest(LINES) };
-    let found = tokio::task::spawn_blocking(read).await??;
-    if found.is_empty() {
-        chat.screen.print_line(&match is_search {
-            true => text!("memory-no-match"),
-            false => text!("memory-empty"),
-        });
-    }
-    found.iter().for_each(|line| chat.screen.print_line(line));
+    let live = chat.runner.agent.live().session();
+    let source = Source { session: live.id.clone(), message: live.tip.position() };
+    let Some(request) = Request::parse(rest) else {
+        chat.screen.print_line(&SPEC.usage());
+        return Ok(Next::Prompt);
+    };
+    let lines = tokio::task::spawn_blocking(move || answer(&memory, request, source)).await??;
+    lines.iter().for_each(|line| chat.screen.print_line(line));
     Ok(Next::Prompt)
 }
 
-/// The most lines shown.
-const LINES: usize = 10;
+/// What the user asks for.
+#[derive(Debug, PartialEq, Eq)]
+enum Request {
+    List,
+    Search(String),
+    Add(String),
+    Edit(usize, String),
+    Forget(usize),
+}
+
+impl Request {
+    /// Reads the arguments. A text without a command is searched for.
+    fn parse(rest: &str) -> Option<Self> {
+        let (command, text) = rest.trim().split_once(' ').unwrap_or((rest.trim(), ""));
+        let text = text.trim();
+        match command {
+            "" | "list" => Some(Self::List),
+            "search" | "add" | "edit" | "forget" if text.is_empty() => None,
+            "search" => Some(Self::Search(text.to_owned())),
+            "add" => Some(Self::Add(text.to_owned())),
+            "forget" => text.parse().ok().map(Self::Forget),
+            "edit" => {
+                let (number, text) = text.split_once(' ')?;
+                Some(Self::Edit(number.parse().ok()?, text.trim().to_owned()))
+            }
+            _ => Some(Self::Search(rest.trim().to_owned())),
+        }
+    }
+}
+
+/// Carries out a request. Returns the lines to print.
+fn answer(memory: &Arc<Memory>, request: Request, source: Source) -> Result<Vec<String>> {
+    let done = match request {
+        Request::List => return list(memory),
+        Request::Search(question) => {
+            let found = memory.find(&question, FOUND)?;
+            let lines: Vec<String> = found.iter().map(found_line).collect();
+            return Ok(if lines.is_empty() { vec![text!("memory-no-match")] } else { lines });
+        }
+        Request::Add(fact) => memory.remember(&fact, Some(source)).map(|added| match added {
+            Added::New => text!("memory-added"),
+            Added::Known => text!("memory-known"),
+            Added::Replaced(earlier) => text!("memory-replaced", earlier = earlier),
+        }),
+        Request::Edit(number, fact) => {
+            let day = jiff::Zoned::now().strftime("%Y-%m-%d").to_string();
+            let line = Line::new(&fact, &day, Some(source));
+            let earlier = memory.notes().edit(number, &line);
+            earlier.map(|earlier| text!("memory-replaced", earlier = earlier.line.text))
+        }
+        Request::Forget(number) => {
+            let gone = memory.notes().forget(number);
+            gone.map(|gone| text!("memory-forgotten", fact = gone.line.text))
+        }
+    };
+    Ok(vec![done.unwrap_or_else(|error| describe(&error))])
+}
+
+fn list(memory: &Memory) -> Result<Vec<String>> {
+    let notes = memory.notes().list()?;
+    let mut lines = vec![memory.notes().path().display().to_string()];
+    let mut topic = None;
+    for (number, note) in notes.iter().enumerate() {
+        if topic.replace(note.topic) != Some(note.topic) {
+            lines.push(heading(note.topic));
+        }
+        lines.push(note_line(number + 1, note));
+    }
+    let newest = memory.newest(NEWEST)?;
+    if !newest.is_empty() {
+        lines.push(text!("memory-newest"));
+        lines.extend(newest.iter().map(found_line));
+    }
+    if lines.len() == 1 {
+        lines.push(text!("memory-empty"));
+    }
+    Ok(lines)
+}
+
+fn heading(topic: Topic) -> String {
+    match topic {
+        Topic::Instruction => text!("memory-instructions"),
+        Topic::Preference => text!("memory-preferences"),
+        Topic::Superseded => text!("memory-superseded"),
+        _ => text!("memory-facts"),
+    }
+}
+
+/// Returns a fact with its number and where it is from.
+pub(in crate::chat) fn note_line(number: usize, note: &Note) -> String {
+    let from = match &note.line.source {
+        Some(source) => text!(
+            "memory-source",
+            day = note.line.day.as_str(),
+            session = ids::short(&source.session),
+            message = source.message
+        ),
+        None if note.line.day.is_empty() => String::new(),
+        None => format!("({})", note.line.day),
+    };
+    format!("{number:>4}  {}  {from}", crate::show::plain(&note.line.text)).trim_end().to_owned()
+}
+
+fn found_line(found: &Remembered) -> String {
+    format!("  {}: {}", found.place, crate::show::plain(&found.text))
+}
+
+fn describe(error: &NoteError) -> String {
+    match error {
+        NoteError::Secret => text!("memory-secret"),
+        NoteError::Empty => text!("memory-nothing"),
+        NoteError::NoSuchNote { number, count } => {
+            text!("memory-no-such", number = *number, count = *count)
+        }
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arguments_are_read() {
+        let cases = [
+            ("", Some(Request::List)),
+            ("list", Some(Request::List)),
+            ("search door code", Some(Request::Search("door code".to_owned()))),
+            ("door code", Some(Request::Search("door code".to_owned()))),
+            ("add The API is on port 80", Some(Request::Add("The API is on port 80".to_owned()))),
+            ("edit 2 new text", Some(Request::Edit(2, "new text".to_owned()))),
+            ("forget 3", Some(Request::Forget(3))),
+            ("forget it", None),
+            ("edit two text", None),
+            ("add", None),
+        ];
+        for (text, request) in cases {
+            assert_eq!(Request::parse(text), request, "{text}");
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! The commands of a conversation, one per file. A line that is not a command is sent to the agent.
 
+mod artifact;
 mod branches;
 mod cancel;
 mod checkpoints;
@@ -36,12 +37,14 @@ mod undo;
 mod unfold;
 mod window;
 
+pub(super) use artifact::ID_DIGITS;
 pub(super) use config::SETTINGS;
 pub use cost::all_calls;
 
 use anyhow::Result;
 use fluent_bundle::FluentArgs;
 use futures_util::future::LocalBoxFuture;
+pub(in crate::chat) use memory::note_line;
 
 use super::Chat;
 use crate::{lang, text};
@@ -133,6 +136,7 @@ static ALL: &[Spec] = &[
     tools::SPEC,
     todos::SPEC,
     unfold::SPEC,
+    artifact::SPEC,
     clean::SPEC,
     clear::SPEC,
     reset::SPEC,

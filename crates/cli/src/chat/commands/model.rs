@@ -23,10 +23,15 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
         return Ok(Next::Prompt);
     }
     let wanted = wanted(chat, rest).await?;
-    let before = std::mem::replace(&mut chat.assembly.overrides.model, wanted);
-    if let Err(error) = chat.reopen().await {
+    let before = chat.assembly.clone();
+    chat.assembly.overrides.model = wanted;
+    let changed = match chat.assembly.reload_models().await {
+        Ok(()) => chat.reopen().await,
+        Err(error) => Err(error.into()),
+    };
+    if let Err(error) = changed {
         // The session keeps its model.
-        chat.assembly.overrides.model = before;
+        chat.assembly = before;
         return Err(error);
     }
     let name = rest.to_owned();

@@ -1,13 +1,16 @@
 //! `/recall`: searches all messages of the session.
 
-use crate::show::{cut, one_line, room};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
-use waterline_provider::wire::parse_stored;
+use waterline_session::RecallRequest;
 
 use super::{Next, Spec};
 use crate::chat::Chat;
+use crate::show::{passage, room};
 use crate::text;
+
+/// The most messages shown.
+const HITS: usize = 10;
 
 pub(super) const SPEC: Spec = Spec {
     names: &["recall"],
@@ -20,19 +23,21 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
         chat.screen.print_line(&SPEC.usage());
         return Ok(Next::Prompt);
     }
-    let query = rest.to_owned();
-    let hits = chat.on_log(move |log, id| log.search(&query, Some(id), HITS)).await?;
-    if hits.is_empty() {
+    let question = rest.to_owned();
+    let recall = chat.runner.agent.recall();
+    let chars = room(1);
+    let search = move |log: &waterline_log::Log, id: &str| {
+        let request = RecallRequest { question: &question, count: HITS, chars, before: u64::MAX };
+        recall.search(log, id, &request)
+    };
+    let found = chat.on_log(search).await?;
+    if found.is_empty() {
         chat.screen.print_line(&text!("recall-no-match"));
     }
-    for hit in hits {
-        let message = hit.entry.message(parse_stored);
-        let line =
-            format!("{:>5}  {}: {}", hit.entry.position, message.role.name(), one_line(&message));
-        chat.screen.print_line(&cut(&line, room(1)));
+    for found in found {
+        let [about, text] = passage(&found);
+        chat.screen.print_note(&about);
+        chat.screen.print_line(&text);
     }
     Ok(Next::Prompt)
 }
-
-/// The most messages shown.
-const HITS: usize = 10;

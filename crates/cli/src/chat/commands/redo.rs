@@ -5,7 +5,7 @@ use futures_util::future::LocalBoxFuture;
 use waterline_log::LogError;
 
 use super::{Next, Spec};
-use crate::chat::Chat;
+use crate::chat::{Chat, files};
 use crate::text;
 
 pub(super) const SPEC: Spec = Spec {
@@ -15,16 +15,19 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
-    let before = chat.session().tip.position();
-    let after = match chat.on_log(|log, id| Ok(log.redo(id))).await? {
-        Ok(session) => session.tip.position(),
+    let before = super::current::count(chat.runner.agent.live());
+    chat.runner.agent.begin_move().await?;
+    match chat.on_log(|log, id| Ok(log.redo(id))).await? {
+        Ok(_) => {}
         Err(LogError::Refused(_)) => {
             chat.screen.print_line(&text!("redo-nothing"));
             return Ok(Next::Prompt);
         }
         Err(error) => return Err(error.into()),
-    };
+    }
     chat.reopen().await?;
+    let after = super::current::count(chat.runner.agent.live());
     chat.screen.print_line(&text!("undo-count", before = before, after = after));
+    files::follow(chat).await?;
     Ok(Next::Prompt)
 }

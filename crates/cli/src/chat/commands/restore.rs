@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use futures_util::future::LocalBoxFuture;
 
 use super::{Next, Spec};
-use crate::chat::Chat;
+use crate::chat::{Chat, files};
 use crate::checkpoints::restore;
 use crate::text;
 
@@ -19,14 +19,16 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
         chat.screen.print_line(&SPEC.usage());
         return Ok(Next::Prompt);
     }
-    let before = chat.session().tip.position();
+    let before = super::current::count(chat.runner.agent.live());
+    chat.runner.agent.begin_move().await?;
     let wanted = rest.to_owned();
-    let Some(after) = chat.on_log(move |log, id| restore(log, id, &wanted)).await? else {
+    if chat.on_log(move |log, id| restore(log, id, &wanted)).await?.is_none() {
         bail!(text!("checkpoint-unknown", id = rest));
-    };
+    }
     chat.reopen().await?;
-    let after = after.tip.position();
+    let after = super::current::count(chat.runner.agent.live());
     chat.screen.print_line(&text!("undo-count", before = before, after = after));
+    files::follow(chat).await?;
     chat.screen.print_note(&text!("undo-note"));
     Ok(Next::Prompt)
 }

@@ -1,7 +1,7 @@
 //! `/sessions`: lists the sessions.
 
 use crate::ids;
-use crate::show::{cut, number, pad, room};
+use crate::show::{number, pad, room, truncate};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline_log::{Filter, Session};
@@ -51,11 +51,13 @@ fn line(session: &Session, is_own: bool) -> String {
 }
 
 fn row(mark: &str, id: &str, count: &str, [used, model, title]: [&str; 3]) -> String {
-    let model = cut(model, 15);
+    let model = truncate(model, 15);
+    // An imported id may be long; `/load` takes its start.
+    let id = truncate(id, 12);
     let columns: [(&str, usize); 5] =
-        [(mark, 1), (id, 12), (count, 8), (used, 16), (model.as_str(), 15)];
+        [(mark, 1), (id.as_str(), 12), (count, 8), (used, 16), (model.as_str(), 15)];
     let columns: Vec<String> = columns.iter().map(|(text, wide)| pad(text, *wide)).collect();
-    cut(&format!("{}  {title}", columns.join(" ")), room(1))
+    truncate(&format!("{}  {title}", columns.join(" ")), room(1))
 }
 
 /// Formats a time in the local time zone.

@@ -1,6 +1,6 @@
 //! `/skill`: lists the skills, and turns one on or off.
 
-use crate::show::{cut, room};
+use crate::show::{room, truncate};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 
@@ -32,7 +32,7 @@ fn list(chat: &Chat) -> Result<()> {
     for skill in skills {
         let mark = if active.as_ref() == Some(&skill.id) { "*" } else { " " };
         chat.screen
-            .print_line(&cut(&format!("{mark} {}  {}", skill.id, skill.description), room(1)));
+            .print_line(&truncate(&format!("{mark} {}  {}", skill.id, skill.description), room(1)));
     }
     Ok(())
 }

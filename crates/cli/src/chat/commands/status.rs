@@ -6,8 +6,8 @@ use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline_agent::{Agent, State, Waiting};
 use waterline_sandbox::workspace::Grant;
-use waterline_sandbox::{Support, support};
-use waterline_session::{Level, LiveSession};
+use waterline_sandbox::{Network, Support, support};
+use waterline_session::{Level, LiveSession, WindowSource};
 
 use super::{Next, Spec};
 use crate::chat::Chat;
@@ -67,14 +67,32 @@ fn turn(state: &State, is_open: bool) -> String {
 fn context(live: &LiveSession) -> Vec<Row> {
     let used = live.context_tokens();
     let window = live.window();
-    let level = level(Level::of(used, window));
+    // The same level as in the prompt: how near the next fold is.
+    let level = level(Level::of(used, live.high_mark()));
     let [shown_used, high, shown_window] = [used, live.high_mark(), window].map(number);
     let answer = live.answer_tokens();
     vec![
         (text!("status-context"), format!("{shown_used} / {high} / {shown_window} ({level})")),
-        (text!("status-window"), text!("status-window-tokens", prompt = window, answer = answer)),
+        (
+            text!("status-window"),
+            text!(
+                "status-window-tokens",
+                prompt = window,
+                answer = answer,
+                source = window_source(live.model().window_source)
+            ),
+        ),
         (text!("status-folds"), live.generation().number.to_string()),
     ]
+}
+
+fn window_source(source: WindowSource) -> String {
+    match source {
+        WindowSource::Setting => text!("window-source-setting"),
+        WindowSource::Server => text!("window-source-server"),
+        WindowSource::Catalogue => text!("window-source-catalogue"),
+        WindowSource::Guess => text!("window-source-guess"),
+    }
 }
 
 fn level(level: Level) -> String {
@@ -93,10 +111,11 @@ fn permissions(chat: &Chat) -> Vec<Row> {
         Support::Full => text!("status-commands-sandboxed"),
         Support::None(why) => text!("status-commands-unconfined", why = why),
     };
-    let has_network = chat.assembly.overrides.allow_network
-        || chat.assembly.config.settings.agent.network.unwrap_or(false);
-    let network =
-        if has_network { text!("status-network-on") } else { text!("status-network-off") };
+    let network = match chat.assembly.overrides.network(&chat.assembly.config.settings.agent) {
+        Network::Any => text!("status-network-on"),
+        Network::Hosts(hosts) => text!("status-network-hosts", hosts = hosts.join(", ")),
+        Network::Off => text!("status-network-off"),
+    };
     let grant = |grant: Grant| {
         format!("{}{}", grant.path.display(), if grant.writable { "" } else { ":ro" })
     };
@@ -106,6 +125,7 @@ fn permissions(chat: &Chat) -> Vec<Row> {
         (text!("status-approval"), settings::approval(agent.config().approval.mode).to_owned()),
         (text!("status-commands"), sandbox),
         (text!("status-network"), network),
+        (text!("status-directory"), agent.workspace().working_directory().display().to_string()),
         (text!("status-workspace"), agent.workspace().path().display().to_string()),
         (text!("status-grants"), grants),
     ]

@@ -1,6 +1,6 @@
 //! `/tools`: lists the tools and whether the model can use them.
 
-use crate::show::{cut, pad, room};
+use crate::show::{pad, room, truncate};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 
@@ -17,7 +17,7 @@ async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
     let agent = &chat.runner.agent;
     for (tool, tier) in agent.tiers()? {
         let line = format!("{}  {}  {}", pad(tool.name(), 24), pad(tier.name(), 10), tool.about());
-        chat.screen.print_line(&cut(&line, room(1)));
+        chat.screen.print_line(&truncate(&line, room(1)));
     }
     Ok(Next::Prompt)
 }

@@ -1,13 +1,13 @@
 //! `/undo`: goes back by one turn or more.
 
-use crate::show::{cut, one_line, room};
+use crate::show::{one_line, room, truncate};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
-use waterline_log::To;
+use waterline_log::RewindTarget;
 use waterline_provider::wire::parse_stored;
 
 use super::{Next, Spec};
-use crate::chat::Chat;
+use crate::chat::{Chat, files};
 use crate::text;
 
 pub(super) const SPEC: Spec = Spec {
@@ -25,24 +25,30 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
 pub(super) async fn back(chat: &mut Chat, turns: &str) -> Result<()> {
     let turns = turns.parse::<u64>().unwrap_or(1).max(1);
     let before = chat.session().tip;
+    let count_before = super::current::count(chat.runner.agent.live());
+    chat.runner.agent.begin_move().await?;
     let rewound = chat.on_log(move |log, id| {
-        let after = log.rewind(id, To::Turns(turns))?.tip;
+        let after = log.rewind(id, RewindTarget::Turns(turns))?.tip;
         let first = log.entries_in(before, after.position()..after.position() + 1)?.pop();
-        Ok((after, first))
+        Ok(first)
     });
-    let (after, first) = rewound.await?;
-    chat.reopen().await?;
-    let before = before.position();
-    let after = after.position();
-    chat.screen.print_line(&text!("undo-count", before = before, after = after));
+    let first = rewound.await?;
+    if let Err(error) = chat.reopen().await {
+        // A command that fails has no effect.
+        chat.on_log(|log, id| log.redo(id).map(drop)).await?;
+        return Err(error);
+    }
+    let count_after = super::current::count(chat.runner.agent.live());
+    chat.screen.print_line(&text!("undo-count", before = count_before, after = count_after));
     if let Some(first) = first {
         let message = one_line(&first.message(parse_stored));
         let undone = match turns {
             1 => text!("undo-turn", message = message),
             _ => text!("undo-turns", message = message),
         };
-        chat.screen.print_line(&cut(&undone, room(1)));
+        chat.screen.print_line(&truncate(&undone, room(1)));
     }
+    files::follow(chat).await?;
     chat.screen.print_note(&text!("undo-note"));
     Ok(())
 }

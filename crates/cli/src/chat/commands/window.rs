@@ -8,7 +8,7 @@ use waterline::plan::Treatment;
 use waterline_session::LiveSession;
 
 use crate::chat::Chat;
-use crate::show::{bar, cut, number, pad, room};
+use crate::show::{bar, number, one_line, pad, room, size, treatment as treatment_label, truncate};
 use crate::text;
 
 /// The number of turns shown, the newest.
@@ -25,11 +25,16 @@ type Row = (String, usize);
 
 pub(super) async fn show(chat: &mut Chat) -> Result<()> {
     let screen = chat.screen.clone();
+    let instructions = chat.runner.agent.state()?.instructions;
     let live = chat.runner.agent.live_mut();
     live.whole().await?;
     screen.print_line(&counts(live.history()));
     for row in &parts(live) {
         screen.print_line(&line(row, live.window()));
+    }
+    if !instructions.is_empty() {
+        let files = instructions.into_keys().collect::<Vec<_>>().join(", ");
+        screen.print_note(&text!("context-instructions", files = files));
     }
     let (turns, older) = turns(live);
     if older > 0 {
@@ -45,16 +50,19 @@ pub(super) async fn show(chat: &mut Chat) -> Result<()> {
 
 /// Formats a row: its label, its share of the whole as a bar, its tokens.
 fn line((label, tokens): &Row, whole: usize) -> String {
-    let label_width = (room(0) / 2).saturating_sub(8).clamp(22, 44);
-    let bar_width = room(label_width + 3 + NUMBER).min(MAX_BAR);
-    let label = pad(&cut(&label.replace('\n', "⏎"), label_width), label_width);
+    let columns = size().map_or_else(|| room(0), |(columns, _)| columns.min(room(0)));
+    let label_width = (columns / 2).saturating_sub(8).clamp(12, 44);
+    let bar_width = columns.saturating_sub(label_width + 3 + NUMBER).min(MAX_BAR);
+    let label = pad(&truncate(&label.replace('\n', "⏎"), label_width), label_width);
     format!("{label}  {}{:>NUMBER$}", bar(*tokens, whole, bar_width), number(*tokens))
 }
 
 fn total(live: &LiveSession) -> String {
     let used = live.context_tokens();
     let high = live.high_mark();
-    text!("context-total", used = used, high = high, window = live.window())
+    let window = live.window();
+    let answer = live.answer_tokens();
+    text!("context-total", used = used, high = high, window = window, answer = answer)
 }
 
 /// Formats the number of messages, by role, and their length.
@@ -95,7 +103,7 @@ fn parts(live: &LiveSession) -> Vec<Row> {
     let system = live.history().system_tokens();
     let verbatim = of(Treatment::Verbatim) + unsent(live, 0..live.history().len());
     let changed = [Treatment::Summary, Treatment::Recalled, Treatment::Preview, Treatment::Trimmed];
-    let changed = changed.into_iter().map(|treatment| (treatment.name().to_owned(), of(treatment)));
+    let changed = changed.into_iter().map(|treatment| (treatment_label(treatment), of(treatment)));
     let mut parts = vec![(text!("context-tools"), live.tool_tokens())];
     parts.push((text!("context-system-prompt"), system));
     parts.extend(changed.filter(|(_, tokens)| *tokens > 0));
@@ -134,7 +142,7 @@ fn turn(live: &LiveSession, at: usize) -> Row {
     let tokens =
         sent.map(|slot| slot.tokens).sum::<usize>() + unsent(live, messages.iter().copied());
     let first = messages.first().and_then(|&first| history.message(first));
-    let text = first.map(Message::text).unwrap_or_default();
+    let text = first.map(one_line).unwrap_or_default();
     let message = messages.first().map_or(0, |first| live.cleared() + *first as u64 + 1);
     let message = message.to_string();
     let label = text!("context-turn", turn = at + 1, message = message, text = text);

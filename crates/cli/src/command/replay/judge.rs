@@ -59,7 +59,7 @@ impl JudgeArguments {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
         let key = environment().variable(OWN_KEY).map(Key::new);
-        let timeouts = Timeouts { first_byte: TIMEOUT, ..Timeouts::default() };
+        let timeouts = Timeouts { first_token: TIMEOUT, ..Timeouts::default() };
         let endpoint = Endpoint::new(Wire::OPENAI_CHAT, Some(url), key, timeouts)?;
         let model = match &self.judge_model {
             Some(model) => model.clone(),

@@ -22,7 +22,7 @@ use waterline_replay::pool::{Done, Job, Watch, replay_all};
 use waterline_replay::price::Prices;
 use waterline_replay::report::Report;
 use waterline_replay::run::{Context as Sent, ReplayConfig};
-use waterline_transcript::Standing;
+use waterline_transcript::TranscriptKind;
 
 use crate::db::Stored;
 use crate::error::describe;
@@ -258,7 +258,7 @@ fn each(
                 // A branch repeats the messages that it shares with its session, so it counts only
                 // if it is named.
                 let is_named = session.is_some() || origin.file().is_none() && origins.len() == 1;
-                let counts = transcript.role != Standing::Branch || is_named;
+                let counts = transcript.role != TranscriptKind::Branch || is_named;
                 if counts && session.is_none_or(|id| transcript.id.starts_with(id)) {
                     emit(Job { dataset, transcript });
                 }

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use waterline::tokens::Method;
 use waterline_replay::usage::{Accuracy, compare};
-use waterline_transcript::Standing;
+use waterline_transcript::TranscriptKind;
 
 use crate::db::Stored;
 use crate::error::describe;
@@ -36,7 +36,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     for origin in sessions::origins(&arguments.files, &arguments.database)? {
         let read = origin.read(|transcript| {
             // A branch repeats the messages that it shares with its session.
-            if transcript.role != Standing::Branch {
+            if transcript.role != TranscriptKind::Branch {
                 compare(transcript, arguments.tokens, &mut families);
             }
             ControlFlow::Continue(())

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use waterline_agent::expiry::{self, SESSION_DAYS, before};
 use waterline_config::{Config, DEFAULT_WORKSPACE_DAYS, workspaces};
-use waterline_log::Whom;
+use waterline_log::EraseTarget;
 
 use super::erase::erase;
 use crate::db::Database;
@@ -41,7 +41,7 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
         .unwrap_or(DEFAULT_WORKSPACE_DAYS);
     let parent = workspaces(&config).unwrap_or_default();
     let log = database.open_existing()?;
-    let whom = Whom::IdleSince(before(&log, idle));
+    let whom = EraseTarget::IdleSince(before(&log, idle));
     let erased = log.would_erase(&whom)?.sessions;
     let workspaces = expiry::old(&log, None, before(&log, unused), &erased, parent)?;
     erase(&log, &whom, &workspaces, arguments.yes, arguments.json)

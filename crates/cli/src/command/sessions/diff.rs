@@ -11,7 +11,7 @@ use waterline_provider::wire::parse_stored;
 
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::{cut, one_line, plain, room, width};
+use crate::show::{one_line, plain, room, truncate, width};
 use crate::text;
 
 const LEFT: Style = AnsiColor::Red.on_default();
@@ -24,6 +24,9 @@ pub struct Arguments {
     left: String,
     /// Second session (id or unique prefix)
     right: String,
+    /// Messages shown of each session, the first ones; 0 for all
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    limit: usize,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -55,15 +58,20 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     {
         let own = text!("diff-own", id = plain(&session.id), count = entries.len());
         writeln!(out, "{style}{mark} {own}{style:#}")?;
-        for entry in entries {
+        let limit = if arguments.limit == 0 { entries.len() } else { arguments.limit };
+        for entry in entries.iter().take(limit) {
             let text = one_line(&entry.message(parse_stored));
             writeln!(
                 out,
                 "{style}{mark}{:>6}  {:<9}{style:#} {}",
                 entry.position,
                 entry.role.name(),
-                cut(&text, room(20))
+                truncate(&text, room(20))
             )?;
+        }
+        if entries.len() > limit {
+            let more = text!("diff-more", count = entries.len() - limit);
+            writeln!(out, "{style}{mark}{style:#}        {more}")?;
         }
     }
     out.flush()?;
@@ -92,7 +100,7 @@ fn head(out: &mut impl Write, log: &Log, shared: u64, left: &Session) -> Result<
     let last = log.entries_in(left.tip, shared - 1..shared)?;
     let last = last.first().map(|entry| one_line(&entry.message(parse_stored)));
     let start = text!("diff-shared", count = shared);
-    let last = cut(&last.unwrap_or_default(), room(width(&start)));
+    let last = truncate(&last.unwrap_or_default(), room(width(&start)));
     writeln!(out, "{start}{last}")?;
     Ok(())
 }

@@ -8,7 +8,7 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use waterline_agent::expiry::{self, Workspace, Workspaces};
 use waterline_config::{Config, workspaces};
-use waterline_log::{Erased, Log, Whom};
+use waterline_log::{EraseReport, EraseTarget, Log};
 
 use crate::db::Database;
 use crate::environment::environment;
@@ -45,8 +45,8 @@ struct Target {
 pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let log = database.open_existing()?;
     let whom = match (&arguments.whom.id, &arguments.whom.user) {
-        (Some(id), _) => Whom::Session(log.find(id)?.id),
-        (None, user) => Whom::User(user.clone().unwrap_or_default()),
+        (Some(id), _) => EraseTarget::Session(log.find(id)?.id),
+        (None, user) => EraseTarget::User(user.clone().unwrap_or_default()),
     };
     // Without a home directory there is no default parent; a workspace that names its session is
     // found anyway.
@@ -58,7 +58,7 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
 /// Deletes, or without `yes` only lists, and reports it.
 pub fn erase(
     log: &Log,
-    whom: &Whom,
+    whom: &EraseTarget,
     workspaces: &Workspaces,
     yes: bool,
     json: bool,
@@ -79,7 +79,7 @@ pub fn erase(
 }
 
 /// Returns what was or would be deleted, for programs.
-fn as_json(erased: &Erased, done: bool, workspaces: &[Workspace], kept: &[String]) -> Value {
+fn as_json(erased: &EraseReport, done: bool, workspaces: &[Workspace], kept: &[String]) -> Value {
     json!({
         "done": done,
         "sessions": erased.sessions,
@@ -123,7 +123,7 @@ fn write_workspaces(
 }
 
 /// Writes what was or would be deleted, for people.
-fn write_report(out: &mut impl Write, erased: &Erased, done: bool) -> Result<()> {
+fn write_report(out: &mut impl Write, erased: &EraseReport, done: bool) -> Result<()> {
     for id in &erased.sessions {
         let id = plain(id);
         let line =

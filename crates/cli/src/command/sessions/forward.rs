@@ -6,6 +6,7 @@ use anyhow::Result;
 
 use super::rewind::report;
 use crate::db::Database;
+use crate::moved_files::FileArguments;
 
 /// Undo a rewind
 #[derive(Debug, clap::Args)]
@@ -15,6 +16,8 @@ pub struct Arguments {
     /// Go forward by N messages (default: as far as possible)
     #[arg(long, value_name = "N")]
     by: Option<u64>,
+    #[command(flatten)]
+    files: FileArguments,
     /// Print the session as one JSON object
     #[arg(long)]
     json: bool,
@@ -23,6 +26,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let log = database.open_existing()?;
     let before = log.find(&arguments.id)?;
-    let after = log.forward(&before.id, arguments.by)?;
+    let forward = || Ok(log.forward(&before.id, arguments.by)?);
+    let after = arguments.files.move_session(&log, &before, forward)?;
     report(&before, &after, arguments.json)
 }

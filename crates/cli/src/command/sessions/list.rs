@@ -9,7 +9,7 @@ use waterline_log::{Filter, Log, Relation, Session};
 use super::{ago, ids, relation, short};
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::{align_right, cut, number, pad, room, width};
+use crate::show::{align_right, number, pad, room, truncate, width};
 use crate::text;
 
 /// List the sessions, latest first
@@ -72,7 +72,7 @@ fn table(out: &mut impl Write, log: &Log, sessions: &[Session]) -> Result<()> {
         text!("list-title")
     )?;
     for (session, name) in sessions.iter().zip(&names) {
-        let model = cut(session.model.as_deref().unwrap_or("–"), 15);
+        let model = truncate(session.model.as_deref().unwrap_or("–"), 15);
         let kind = match session.relation {
             Relation::Main => String::new(),
             other => format!("[{}] ", relation(other)),
@@ -84,7 +84,7 @@ fn table(out: &mut impl Write, log: &Log, sessions: &[Session]) -> Result<()> {
             number(usize::try_from(session.tip.position()).unwrap_or(usize::MAX)),
             pad(&ago(now, session.active), 10),
             pad(&model, 15),
-            cut(&format!("{kind}{}", session.title), room(wide + 41))
+            truncate(&format!("{kind}{}", session.title), room(wide + 41))
         )?;
     }
     Ok(())

@@ -2,11 +2,12 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result};
 
 use super::rewind::report;
 use crate::checkpoints::restore;
 use crate::db::Database;
+use crate::moved_files::FileArguments;
 use crate::text;
 
 /// Restore the messages and the state of a checkpoint; later messages are kept
@@ -16,6 +17,8 @@ pub struct Arguments {
     id: String,
     /// Number of the checkpoint (see `waterline sessions checkpoints`)
     checkpoint: String,
+    #[command(flatten)]
+    files: FileArguments,
     /// Print the session as one JSON object
     #[arg(long)]
     json: bool,
@@ -24,8 +27,10 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let log = database.open_existing()?;
     let before = log.find(&arguments.id)?;
-    match restore(&log, &before.id, &arguments.checkpoint)? {
-        Some(after) => report(&before, &after, arguments.json),
-        None => bail!(text!("checkpoint-unknown", id = arguments.checkpoint.as_str())),
-    }
+    let restored = || {
+        let after = restore(&log, &before.id, &arguments.checkpoint)?;
+        after.with_context(|| text!("checkpoint-unknown", id = arguments.checkpoint.as_str()))
+    };
+    let after = arguments.files.move_session(&log, &before, restored)?;
+    report(&before, &after, arguments.json)
 }

@@ -4,10 +4,11 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::{Result, bail};
-use waterline_log::{Id, Log, Session, To};
+use waterline_log::{Id, Log, RewindTarget, Session};
 
 use crate::db::Database;
 use crate::input::{output, raw_output};
+use crate::moved_files::FileArguments;
 use crate::show::plain;
 use crate::text;
 
@@ -18,6 +19,8 @@ pub struct Arguments {
     id: String,
     #[command(flatten)]
     to: Location,
+    #[command(flatten)]
+    files: FileArguments,
     /// Print the session as one JSON object
     #[arg(long)]
     json: bool,
@@ -41,13 +44,13 @@ struct Location {
 }
 
 impl Location {
-    fn target(&self, log: &Log, session: &Session) -> Result<To> {
+    fn target(&self, log: &Log, session: &Session) -> Result<RewindTarget> {
         Ok(match self {
-            Self { to: Some(position), .. } => To::Position(*position),
-            Self { by: Some(count), .. } => To::Messages(*count),
-            Self { turns: Some(count), .. } => To::Turns(*count),
-            Self { message: Some(id), .. } => To::Message(message(log, session, id)?),
-            _ => To::Messages(0),
+            Self { to: Some(position), .. } => RewindTarget::Position(*position),
+            Self { by: Some(count), .. } => RewindTarget::Messages(*count),
+            Self { turns: Some(count), .. } => RewindTarget::Turns(*count),
+            Self { message: Some(id), .. } => RewindTarget::Message(message(log, session, id)?),
+            _ => RewindTarget::Messages(0),
         })
     }
 }
@@ -55,7 +58,9 @@ impl Location {
 pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let log = database.open_existing()?;
     let before = log.find(&arguments.id)?;
-    let after = log.rewind(&before.id, arguments.to.target(&log, &before)?)?;
+    let target = arguments.to.target(&log, &before)?;
+    let after =
+        arguments.files.move_session(&log, &before, || Ok(log.rewind(&before.id, target)?))?;
     report(&before, &after, arguments.json)
 }
 

@@ -4,20 +4,22 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use waterline_log::{Filter, Hit};
+use waterline_log::{Filter, Hit, Session, utc};
 use waterline_provider::wire::parse_stored;
 
 use super::{ids, short};
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::{cut, one_line, pad, room, width};
+use crate::show::{plain, room, truncate, width};
 use crate::text;
 
-/// Search messages by words, in any language
+/// The most characters shown of a message, however wide the terminal is.
+const MAX_PASSAGE_CHARS: usize = 240;
+
+/// Search messages and artifacts by words, in any language
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// Words to find; messages with all of them, or with some if none has all. `connect*` matches a
-    /// prefix
+    /// Words to find; messages with all of them come first. `connect*` matches a prefix
     #[arg(required = true)]
     words: Vec<String>,
     /// Search only in this session
@@ -51,7 +53,7 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
         hits.iter().try_for_each(|hit| writeln!(out, "{}", serde_json::to_string(hit)?))?;
     } else {
         let sessions = log.sessions(&Filter::default())?;
-        table(&mut out, &hits, &question, &ids(&sessions))?;
+        table(&mut out, &hits, &question, &sessions)?;
     }
     if hits.is_empty() && !arguments.json {
         writeln!(out, "{}", text!("search-empty"))?;
@@ -61,57 +63,40 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     Ok(if hits.is_empty() { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn table(out: &mut impl Write, hits: &[Hit], question: &str, ids: &[&str]) -> Result<()> {
-    let name = |hit: &Hit| match hit.session.as_deref() {
-        Some(id) => short(id, ids),
-        None => text!("search-abandoned"),
-    };
-    let wide = hits.iter().map(|hit| width(&name(hit))).max().unwrap_or_default();
+/// Writes the hits of each session below a line with its id, date and title; the session with the
+/// best hit comes first.
+fn table(out: &mut impl Write, hits: &[Hit], question: &str, sessions: &[Session]) -> Result<()> {
+    let ids = ids(sessions);
+    let mut groups: Vec<(Option<&str>, Vec<&Hit>)> = Vec::new();
     for hit in hits {
-        let text = around(&shown(hit), question);
-        let start = format!(
-            "{}  {:>6}  {:<9}  ",
-            pad(&name(hit), wide),
-            hit.entry.position,
-            hit.entry.role.name()
-        );
-        writeln!(out, "{start}{}", cut(&text, room(width(&start))))?;
+        let session = hit.session.as_deref();
+        match groups.iter_mut().find(|(known, _)| *known == session) {
+            Some((_, hits)) => hits.push(hit),
+            None => groups.push((session, vec![hit])),
+        }
+    }
+    for (id, hits) in groups {
+        let session = sessions.iter().find(|session| Some(session.id.as_str()) == id);
+        let name = id.map_or_else(|| text!("search-abandoned"), |id| short(id, &ids));
+        let title = session.map_or("", |session| session.title.as_str());
+        writeln!(out, "{}", truncate(format!("{name}  {}", plain(title)).trim_end(), room(0)))?;
+        for hit in hits {
+            let start = format!(
+                "  {}  {:>6}  {:<9}  ",
+                date(hit.entry.time),
+                hit.entry.position,
+                hit.entry.role.name()
+            );
+            let chars = room(width(&start)).min(MAX_PASSAGE_CHARS);
+            let passage = hit.passage(question, chars.saturating_sub(2), parse_stored);
+            let passage = passage.split_whitespace().collect::<Vec<_>>().join(" ");
+            writeln!(out, "{start}{}", truncate(&passage, chars))?;
+        }
     }
     Ok(())
 }
 
-/// Returns a message on one line: a single text in full, anything else shortened.
-fn shown(hit: &Hit) -> String {
-    let message = hit.entry.message(parse_stored);
-    let is_single_text = message.parts.len() == 1 && !message.text().is_empty();
-    if is_single_text {
-        message.text().split_whitespace().collect::<Vec<_>>().join(" ")
-    } else {
-        one_line(&message)
-    }
-}
-
-/// Returns the text around the first match: a whole word, or else part of one.
-fn around(text: &str, question: &str) -> String {
-    let lower = text.to_lowercase();
-    let words =
-        || question.split_whitespace().map(|word| word.trim_end_matches('*').to_lowercase());
-    let first = words()
-        .find_map(|word| find_whole(&lower, &word))
-        .or_else(|| words().find_map(|word| lower.find(&word)));
-    let skip = first
-        .map_or(0, |at| lower.get(..at).unwrap_or_default().chars().count())
-        .saturating_sub(12);
-    let rest: String = text.chars().skip(skip).collect();
-    if skip > 0 { format!("…{rest}") } else { rest }
-}
-
-/// Finds a whole word.
-fn find_whole(text: &str, word: &str) -> Option<usize> {
-    let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
-    text.match_indices(word).map(|(at, _)| at).find(|&at| {
-        let before = text.get(..at).unwrap_or_default();
-        let after = text.get(at + word.len()..).unwrap_or_default();
-        !is_letter(before.chars().next_back()) && !is_letter(after.chars().next())
-    })
+/// Returns the day of a time in milliseconds.
+fn date(time: i64) -> String {
+    utc(time).chars().take(10).collect()
 }

@@ -11,7 +11,7 @@ use waterline_provider::wire::parse_stored;
 use super::{ago, relation};
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::{cut, number, one_line, plain, room};
+use crate::show::{number, one_line, plain, room, truncate};
 use crate::text;
 
 /// Show a session: its state and its messages
@@ -91,7 +91,7 @@ fn children(out: &mut impl Write, log: &Log, below: &[Session], depth: usize) ->
         let kind = relation(child.relation);
         let messages = text!("count-messages", count = child.tip.position());
         let line = format!("{indent}└ {kind} {}, {messages}", child.id);
-        writeln!(out, "{}", cut(&format!("{line}  {}", child.title), room(0)))?;
+        writeln!(out, "{}", truncate(&format!("{line}  {}", child.title), room(0)))?;
         if depth < DEPTH {
             let filter = Filter { parent: Some(child.id.clone()), ..Filter::default() };
             children(out, log, &log.sessions(&filter)?, depth + 1)?;
@@ -106,7 +106,7 @@ const DEPTH: usize = 8;
 fn head(out: &mut impl Write, log: &Log, view: &View) -> Result<()> {
     let session = &view.detail.session;
     writeln!(out, "{}", plain(&session.id))?;
-    writeln!(out, "{}", cut(&session.title, room(0)))?;
+    writeln!(out, "{}", truncate(&session.title, room(0)))?;
     writeln!(out, "{}", facts(view, log.now()).join(" · "))?;
     if let Some(parent) = &session.parent {
         let line = text!(
@@ -185,7 +185,7 @@ fn state(out: &mut impl Write, session: &Session) -> Result<()> {
         writeln!(out, "  {}", text!("show-todos", count = state.todos.len()))?;
     }
     if let Some(pending) = &state.pending {
-        writeln!(out, "  {}", cut(&waiting(pending), 80))?;
+        writeln!(out, "  {}", truncate(&waiting(pending), 80))?;
     }
     Ok(())
 }
@@ -217,7 +217,7 @@ fn messages(out: &mut impl Write, view: &View) -> Result<()> {
             entry.position,
             entry.role.name(),
             number(entry.tokens),
-            cut(&one_line(&message), room(28))
+            truncate(&one_line(&message), room(28))
         )?;
     }
     Ok(())

@@ -5,6 +5,8 @@
 //! This module returns what to write and writes nothing. The output is for a terminal, with the
 //! cursor at the start of a line: a writer that strips codes would show rewritten rows twice.
 
+mod highlight;
+mod languages;
 mod render;
 mod table;
 #[cfg(test)]
@@ -14,6 +16,7 @@ use anstyle::Style;
 
 use crate::show::plain;
 use crate::show::rows::{Row, Span, wrap};
+use highlight::State;
 use render::{Rendered, render};
 
 /// Wraps a text of the program, in one style.
@@ -58,6 +61,8 @@ pub struct Markdown {
     /// The column of the cursor.
     column: usize,
     holds_back: bool,
+    /// What the code at the start of `source` continues.
+    state: State,
 }
 
 /// A row on the screen, with its line of the source.
@@ -79,6 +84,7 @@ impl Markdown {
             shown: Vec::new(),
             column: 0,
             holds_back: false,
+            state: State::Code,
         }
     }
 
@@ -151,7 +157,7 @@ impl Markdown {
             return;
         }
         let limit = self.limit();
-        let rendered = render(&self.source, limit, is_whole);
+        let rendered = render(&self.source, limit, is_whole, self.state);
         self.parsed = self.source.len();
         self.holds_back = rendered.holds_back;
         let last = rendered.lines.len().saturating_sub(1);
@@ -220,6 +226,7 @@ impl Markdown {
         self.source =
             rendered.opening.as_ref().map(|opening| format!("{opening}\n")).unwrap_or_default()
                 + &rest;
+        self.state = if opening == 1 { rendered.state } else { State::default() };
         self.parsed = self.source.len();
         self.first = self.first.max(complete) - complete + opening;
         self.shown.retain(|row| row.line >= complete);

@@ -8,11 +8,16 @@ use std::ops::Range;
 use anstyle::{AnsiColor, Effects, Style};
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 
+use super::highlight::{self, State};
+use super::languages::{self, Language};
 use super::table::Table;
 use crate::show::rows::{Break, Row, Span, Text, columns, rows};
 use crate::show::{DIM, plain};
 
 const CODE: Style = AnsiColor::Cyan.on_default();
+
+/// Fences are not shown, so code is indented.
+const CODE_INDENT: &str = "  ";
 
 /// The width of a horizontal rule.
 const RULE: usize = 40;
@@ -31,6 +36,8 @@ pub struct Rendered {
     pub complete: usize,
     /// The opening fence of the code block that the final lines end in.
     pub opening: Option<String>,
+    /// What the code after the final lines continues.
+    pub state: State,
     /// Whether a table is held back until it is complete.
     pub holds_back: bool,
 }
@@ -52,13 +59,13 @@ impl Line {
 }
 
 /// Renders a text for rows of at most `limit` columns. Unless the text is whole, lines that may
-/// become a table are held back.
-pub fn render(source: &str, limit: usize, is_whole: bool) -> Rendered {
+/// become a table are held back. `state` is what a code block at the start continues.
+pub fn render(source: &str, limit: usize, is_whole: bool, state: State) -> Rendered {
     let source = with_joiners(if is_whole { source } else { without_underline(source) });
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH;
     let events: Vec<(Event<'_>, Range<usize>)> =
         Parser::new_ext(&source, options).into_offset_iter().collect();
-    let mut renderer = Renderer::new(&source, limit);
+    let mut renderer = Renderer::new(&source, limit, state);
     let held = if is_whole { None } else { renderer.held(&events) };
     let (complete, opening) = renderer.complete(&events);
     for (event, range) in events {
@@ -75,7 +82,8 @@ pub fn render(source: &str, limit: usize, is_whole: bool) -> Rendered {
     if renderer.lines.len() < renderer.starts.len() {
         renderer.lines.push(Line::Text(last));
     }
-    Rendered { lines: renderer.lines, complete, opening, holds_back: held.is_some() }
+    let state = renderer.state_before;
+    Rendered { lines: renderer.lines, complete, opening, state, holds_back: held.is_some() }
 }
 
 /// Removes an unfinished line of dashes, which may become a list or a rule, so that it does not
@@ -159,12 +167,22 @@ struct Renderer<'a> {
     effects: Vec<Effects>,
     links: Vec<Link>,
     table: Option<Table>,
-    /// Set inside a code block; one without a fence is indented.
-    code: Option<Option<Fence>>,
+    /// Set inside a code block.
+    code: Option<Code>,
+    /// What the next line of code continues, and the same before the last line.
+    state: State,
+    state_before: State,
+}
+
+/// A code block.
+struct Code {
+    /// The opening fence; none if the block is indented.
+    fence: Option<Fence>,
+    language: Option<&'static Language>,
 }
 
 impl<'a> Renderer<'a> {
-    fn new(source: &'a str, limit: usize) -> Self {
+    fn new(source: &'a str, limit: usize, state: State) -> Self {
         let starts = std::iter::once(0).chain(source.match_indices('\n').map(|(at, _)| at + 1));
         Self {
             source,
@@ -177,6 +195,8 @@ impl<'a> Renderer<'a> {
             links: Vec::new(),
             table: None,
             code: None,
+            state,
+            state_before: State::default(),
         }
     }
 
@@ -225,12 +245,17 @@ impl<'a> Renderer<'a> {
                     Span::plain(" ".repeat(width)),
                 );
             }
-            Tag::CodeBlock(CodeBlockKind::Fenced(_)) => {
-                let opening = first_line(self.slice(range)).trim().to_owned();
-                self.code = Some(Fence::of(&opening));
-                self.push(&opening, DIM);
+            Tag::CodeBlock(CodeBlockKind::Fenced(info)) => {
+                let fence = Fence::of(first_line(self.slice(range)).trim());
+                self.code = Some(Code { fence, language: languages::language(&info) });
+                if range.start > 0 {
+                    self.state = State::default();
+                }
+                self.fence_line(&info, range);
             }
-            Tag::CodeBlock(CodeBlockKind::Indented) => self.code = Some(None),
+            Tag::CodeBlock(CodeBlockKind::Indented) => {
+                self.code = Some(Code { fence: None, language: None });
+            }
             Tag::Link { link_type, dest_url, id, .. }
             | Tag::Image { link_type, dest_url, id, .. } => {
                 if is_reference(link_type) {
@@ -291,27 +316,55 @@ impl<'a> Renderer<'a> {
             }
             return;
         };
-        let indent = if code.is_none() { "    " } else { "" };
+        let indent = if code.fence.is_none() { "    " } else { CODE_INDENT };
+        let language = code.language;
         for line in text.split_inclusive('\n') {
+            self.state_before = self.state;
             let code = line.strip_suffix('\n').unwrap_or(line);
             if !code.is_empty() {
                 self.push(indent, Style::new());
-                self.push(code, CODE);
+                self.push_code(language, code);
             }
             self.open().at = Break::Anywhere;
             if line.ends_with('\n') {
+                self.state_before = self.state;
                 self.go_to(self.lines.len() + 1);
             }
         }
     }
 
+    /// Adds a line of code.
+    fn push_code(&mut self, language: Option<&'static Language>, code: &str) {
+        let Some(language) = language else { return self.push(code, CODE) };
+        let mut state = self.state;
+        for Span { style, text } in highlight::line(language, &mut state, code) {
+            self.push(&text, style);
+        }
+        self.state = state;
+    }
+
+    /// Shows the language instead of the opening fence; without one, the line is left out unless
+    /// it is the last one so far, or starts a quote or an item.
+    fn fence_line(&mut self, info: &str, range: &Range<usize>) {
+        let is_first = self.line.is_some();
+        let is_last = self.line_of(range.start) + 1 == self.starts.len();
+        match info.split_whitespace().next() {
+            Some(name) => self.push(&format!("{CODE_INDENT}{name}"), DIM),
+            None if is_last => self.push(first_line(self.slice(range)).trim(), DIM),
+            None if is_first => {}
+            None => self.cover(self.lines.len() + 1),
+        }
+    }
+
     fn end_code(&mut self, range: &Range<usize>) {
-        if let Some(Some(fence)) = self.code.take()
+        if let Some(Code { fence: Some(fence), .. }) = self.code.take()
             && let Some((_, last)) = self.slice(range).trim_end().rsplit_once('\n')
-            && let Some(closing) = fence.closing(last).map(str::to_owned)
+            && fence.closes(last)
         {
+            // The closing fence is not shown.
             self.go_to(self.end_of(range) - 1);
-            self.push(&closing, DIM);
+            self.line = None;
+            self.cover(self.end_of(range));
         }
     }
 
@@ -525,7 +578,7 @@ impl<'a> Renderer<'a> {
         let block = self.slice(range);
         let fence = Fence::of(first_line(block).trim());
         let last = block.trim_end().rsplit_once('\n').map(|(_, last)| last);
-        last.is_none_or(|last| fence.is_none_or(|fence| fence.closing(last).is_none()))
+        last.is_none_or(|last| fence.is_none_or(|fence| !fence.closes(last)))
     }
 }
 
@@ -535,11 +588,10 @@ impl Fence {
         Some(Self { mark, length: opening.chars().take_while(|c| *c == mark).count() })
     }
 
-    /// Returns the closing fence without its containers, if the line is one.
-    fn closing<'l>(&self, line: &'l str) -> Option<&'l str> {
+    /// Whether a line is the closing fence.
+    fn closes(&self, line: &str) -> bool {
         let bare = line.trim_start_matches([' ', '>']).trim_end();
-        let closes = bare.len() >= self.length && bare.chars().all(|c| c == self.mark);
-        closes.then_some(bare)
+        bare.len() >= self.length && bare.chars().all(|c| c == self.mark)
     }
 }
 

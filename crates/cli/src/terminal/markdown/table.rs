@@ -111,10 +111,11 @@ fn join(wrapped: &[Vec<Row>], row: usize, widths: &[usize], rights: &[bool]) -> 
 
 #[cfg(test)]
 mod tests {
+    use super::super::highlight::State;
     use super::super::render::render;
 
     fn shown(text: &str, limit: usize) -> Vec<String> {
-        let lines = render(text, limit, true).lines;
+        let lines = render(text, limit, true, State::default()).lines;
         lines.iter().flat_map(|line| line.rows(limit)).map(|row| row.text(false)).collect()
     }
 

@@ -139,13 +139,10 @@ fn emphasis_spans_lines_and_headings_may_be_underlined() {
 #[test]
 fn code_blocks_have_no_other_styles() {
     check(&[
-        (
-            "```rust\n# *a*\n\n~~~\n```\n*b*",
-            "<dim>```rust</>\n<code># *a*</>\n\n<code>~~~</>\n<dim>```</>\n<i>b</>",
-        ),
-        ("~~~~\n~~~\n~~~~~\n*b*", "<dim>~~~~</>\n<code>~~~</>\n<dim>~~~~~</>\n<i>b</>"),
-        ("- ```\n  a\n  ```\n*b*", "• <dim>```</>\n  <code>a</>\n  <dim>```</>\n<i>b</>"),
-        ("> ```\n> *a*\n*b*", "<dim>│ ```</>\n<dim>│ </><code>*a*</>\n<i>b</>"),
+        ("```rust\n# *a*\n\n~~~\n```\n*b*", "<dim>  rust</>\n  # *a*\n\n  ~~~\n<i>b</>"),
+        ("~~~~\n~~~\n~~~~~\n*b*", "  <code>~~~</>\n<i>b</>"),
+        ("- ```\n  a\n  ```\n*b*", "• \n    <code>a</>\n<i>b</>"),
+        ("> ```\n> *a*\n*b*", "<dim>│ </>\n<dim>│ </>  <code>*a*</>\n<i>b</>"),
         ("```a``` *b*", "<code>a</> <i>b</>"),
     ]);
 }
@@ -199,7 +196,7 @@ fn complete_blocks_are_not_rewritten() {
     let mut long = Markdown::new(SIZE, false);
     long.push("```\n");
     for line in 0..10_000 {
-        assert_eq!(long.push(&format!("line {line}\n")), format!("line {line}\n"));
+        assert_eq!(long.push(&format!("line {line}\n")), format!("  line {line}\n"));
     }
 }
 
@@ -209,6 +206,7 @@ fn streaming_ends_with_the_same_screen() {
     check_streaming(
         "**漢字かな交じり文**、`コード`です。a**漢字かな交じり文**\n\n- 한국어 *기울임*\n> e\u{301}**e\u{301}**",
     );
+    check_streaming("```c\n/* one\n\ntwo */ int x;\n\n\n```\n\n~~~\na\n~~~\nend");
     check_streaming(
         "Intro:\n```rust\nfn main() { println!(\"*a*\"); }\n\n```\n# After\n---\n\n[a](b)",
     );

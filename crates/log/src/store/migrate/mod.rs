@@ -1,6 +1,7 @@
 //! Migrations: one file per database format. A released format is never edited; a change is a new
 //! file.
 
+mod checksums;
 mod documents;
 
 use super::{Connection, Dialect, values};
@@ -21,12 +22,16 @@ const FORMATS: &[Format] = &[
         sql: include_str!("../../../migrations/0003_documents.sql"),
         then: Some(documents::run),
     },
+    Format {
+        sql: include_str!("../../../migrations/0004_checksums.sql"),
+        then: Some(checksums::run),
+    },
 ];
 
 /// The newest format.
 pub(super) const NEWEST: i64 = FORMATS.len() as i64;
 
-/// The search index, which differs between the databases.
+/// The index of messages, which differs between the databases.
 const fn search(dialect: Dialect) -> &'static str {
     match dialect {
         // `detail=none`: positions of terms are not needed and would triple the index.
@@ -38,6 +43,21 @@ const fn search(dialect: Dialect) -> &'static str {
             "CREATE TABLE search (content BIGINT PRIMARY KEY REFERENCES content, \
              words TSVECTOR NOT NULL);
              CREATE INDEX search_words ON search USING gin (words)"
+        }
+    }
+}
+
+/// The index of artifacts, which differs between the databases.
+const fn artifact_search(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::Sqlite => {
+            "CREATE VIRTUAL TABLE artifact_search USING fts5(words, content='', \
+             contentless_delete=1, detail=none, tokenize=\"ascii tokenchars '_'\")"
+        }
+        Dialect::Postgres => {
+            "CREATE TABLE artifact_search (artifact BIGINT PRIMARY KEY REFERENCES artifact_text, \
+             words TSVECTOR NOT NULL);
+             CREATE INDEX artifact_search_words ON artifact_search USING gin (words)"
         }
     }
 }
@@ -59,7 +79,10 @@ pub(super) fn migrate(connection: &mut dyn Connection, is_empty: bool) -> Result
             .filter(|line| !line.trim_start().starts_with("--"))
             .collect::<Vec<_>>()
             .join("\n");
-        let statements = dialect.translate(&statements).replace("{search}", search(dialect));
+        let statements = dialect
+            .translate(&statements)
+            .replace("{search}", search(dialect))
+            .replace("{artifact_search}", artifact_search(dialect));
         for statement in
             statements.split(';').map(str::trim).filter(|statement| !statement.is_empty())
         {
@@ -77,7 +100,11 @@ pub(super) fn migrate(connection: &mut dyn Connection, is_empty: bool) -> Result
 pub(super) fn check(connection: &mut dyn Connection) -> Result<i64> {
     let found = connection.number("SELECT version FROM format", &[])?;
     if found > NEWEST {
-        return Err(LogError::Newer { name: connection.name().to_owned(), found, known: NEWEST });
+        return Err(LogError::UnsupportedFormat {
+            name: connection.name().to_owned(),
+            found,
+            known: NEWEST,
+        });
     }
     Ok(found)
 }

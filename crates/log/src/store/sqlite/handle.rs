@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::ValueRef;
 use rusqlite::{ErrorCode, ToSql};
 
 use crate::error::{LogError, Result};
-use crate::store::{Connection, Dialect, Row, Value};
+use crate::store::{Connection, Dialect, Row, Value, checksum};
 
 pub(super) struct Handle {
     pub(super) connection: rusqlite::Connection,
@@ -47,7 +48,9 @@ impl Handle {
         let text = path.display().to_string();
         self.connection.execute("VACUUM INTO ?1", [text]).map(drop).map_err(|error| {
             match explain(&self.name, &error) {
-                LogError::Full { .. } => LogError::Full { name: path.display().to_string() },
+                LogError::DiskFull { .. } => {
+                    LogError::DiskFull { name: path.display().to_string() }
+                }
                 LogError::Database { text, .. } | LogError::Open { text, .. } => {
                     LogError::Open { name: path.display().to_string(), text }
                 }
@@ -125,6 +128,36 @@ fn value_of(value: ValueRef<'_>) -> Value {
     }
 }
 
+/// Registers the function that computes the checksum of a row.
+pub(super) fn add_checksum_function(connection: &rusqlite::Connection) -> rusqlite::Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8
+        | FunctionFlags::SQLITE_DETERMINISTIC
+        | FunctionFlags::SQLITE_INNOCUOUS;
+    connection.create_scalar_function(checksum::FUNCTION, -1, flags, row_checksum)
+}
+
+/// Returns the checksum of values. Files contain it, so it never changes.
+fn row_checksum(context: &Context<'_>) -> rusqlite::Result<i64> {
+    let mut hasher = blake3::Hasher::new();
+    for at in 0..context.len() {
+        // The type and the length keep different rows from having the same bytes.
+        match context.get_raw(at) {
+            ValueRef::Null => hasher.update(&[0]),
+            ValueRef::Integer(number) => hasher.update(&[1]).update(&number.to_le_bytes()),
+            ValueRef::Real(number) => hasher.update(&[2]).update(&number.to_le_bytes()),
+            ValueRef::Text(text) => {
+                hasher.update(&[3]).update(&(text.len() as u64).to_le_bytes()).update(text)
+            }
+            ValueRef::Blob(bytes) => {
+                hasher.update(&[4]).update(&(bytes.len() as u64).to_le_bytes()).update(bytes)
+            }
+        };
+    }
+    let mut first = [0; 8];
+    hasher.finalize_xof().fill(&mut first);
+    Ok(i64::from_le_bytes(first))
+}
+
 /// SQLite numbers `$1` by its first occurrence, but `?1` by its number.
 fn numbered(sql: &str) -> String {
     sql.replace('$', "?")
@@ -135,10 +168,10 @@ pub(super) fn explain(name: &str, error: &rusqlite::Error) -> LogError {
     let text = error.to_string();
     let Some(found) = error.sqlite_error() else { return LogError::Database { name, text } };
     match found.code {
-        ErrorCode::DiskFull => LogError::Full { name },
+        ErrorCode::DiskFull => LogError::DiskFull { name },
         ErrorCode::ReadOnly => LogError::ReadOnly { name },
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => LogError::Locked { name },
-        ErrorCode::NotADatabase => LogError::Foreign { name },
+        ErrorCode::NotADatabase => LogError::NotALog { name },
         ErrorCode::DatabaseCorrupt => LogError::Damaged { name, text },
         ErrorCode::SystemIoFailure => LogError::Flush { name, text },
         ErrorCode::CannotOpen | ErrorCode::PermissionDenied => LogError::Open { name, text },

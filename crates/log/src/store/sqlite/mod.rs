@@ -9,7 +9,7 @@ mod writer;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use handle::{Handle, explain};
+use handle::{Handle, add_checksum_function, explain};
 use readers::{Borrowed, Readers};
 use rusqlite::OpenFlags;
 use writer::{Task, Writer};
@@ -35,6 +35,13 @@ pub(super) struct Sqlite {
 
 impl Sqlite {
     pub(super) fn open(path: &Path, options: &Options) -> Result<Self> {
+        // Opening a FIFO would wait for its other end.
+        if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
+            return Err(LogError::Open {
+                name: path.display().to_string(),
+                text: "it is not a regular file".to_owned(),
+            });
+        }
         let mut store = Self {
             path: path.to_owned(),
             name: path.display().to_string(),
@@ -45,7 +52,7 @@ impl Sqlite {
             writer: None,
         };
         match store.open_writer_with_retry() {
-            Ok(handle) => store.writer = Some(Writer::start(handle)),
+            Ok(handle) => store.writer = Some(Writer::start(handle, path)),
             Err(LogError::ReadOnly { .. }) => store.open_read_only()?,
             Err(error) => return Err(error),
         }
@@ -71,11 +78,19 @@ impl Sqlite {
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;",
         )?;
         if needs_migration {
-            handle.batch("BEGIN IMMEDIATE")?;
-            let empty = is_empty(&mut handle);
-            let outcome = empty.and_then(|empty| migrate(&mut handle, empty));
+            // A migration may rebuild tables that others refer to. The setting cannot change inside
+            // a transaction.
+            handle.batch("PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE")?;
+            let is_new = is_empty(&mut handle);
+            let outcome = is_new.clone().and_then(|is_new| migrate(&mut handle, is_new));
             handle.end(outcome.is_ok())?;
             outcome?;
+            handle.batch("PRAGMA foreign_keys = ON")?;
+            if is_new? {
+                // Tables that migrations replaced leave free pages. If another process has opened
+                // the new log meanwhile, they stay, and are used later.
+                drop(handle.batch("VACUUM"));
+            }
         }
         Ok(handle)
     }
@@ -113,7 +128,7 @@ impl Sqlite {
             &[],
         )?;
         if ours != 3 {
-            return Err(LogError::Foreign { name: self.name.clone() });
+            return Err(LogError::NotALog { name: self.name.clone() });
         }
         Ok(migrate::check(connection)? < migrate::NEWEST)
     }
@@ -126,7 +141,7 @@ impl Sqlite {
         });
         match opened {
             Ok(handle) => self.readers.add(handle),
-            Err(error @ LogError::Newer { .. }) => return Err(error),
+            Err(error @ LogError::UnsupportedFormat { .. }) => return Err(error),
             // Immutable mode ignores the write-ahead log, so it must be empty.
             Err(error) if size_of(&with_suffix(&self.path, "-wal")) > 0 => return Err(error),
             Err(_) => {
@@ -175,6 +190,7 @@ impl Sqlite {
         .map_err(cannot)?;
         connection.set_prepared_statement_cache_capacity(128);
         connection.busy_timeout(self.wait).map_err(cannot)?;
+        add_checksum_function(&connection).map_err(cannot)?;
         let mut handle = Handle { connection, name: self.name.clone() };
         handle.batch(&format!("PRAGMA foreign_keys = ON; PRAGMA cache_size = -{};", self.cache))?;
         Ok(handle)
@@ -247,7 +263,10 @@ impl Store for Sqlite {
         }
         let mut handle = self.connect(OpenFlags::default())?;
         // Deleted terms stay in the index until its segments are merged.
-        handle.batch("INSERT INTO search (search) VALUES ('optimize'); VACUUM;")?;
+        handle.batch(
+            "INSERT INTO search (search) VALUES ('optimize'); \
+             INSERT INTO artifact_search (artifact_search) VALUES ('optimize'); VACUUM;",
+        )?;
         // A reader of an older snapshot keeps the old pages. The result is then 1, not an error.
         let connection: &mut dyn Connection = &mut handle;
         match connection.number("PRAGMA wal_checkpoint(TRUNCATE)", &[])? {

@@ -1,6 +1,7 @@
 //! The single writer thread of a process. It commits waiting writes as a group, so that they share
 //! one flush. Each write of a group may fail without the others.
 
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread::JoinHandle;
 
@@ -31,9 +32,13 @@ struct Request {
 }
 
 impl Writer {
-    pub(super) fn start(handle: Handle) -> Self {
+    /// Starts the thread. `path` is the file that the connection has open.
+    pub(super) fn start(handle: Handle, path: &Path) -> Self {
         let (requests, received) = channel();
-        let worker = Worker { name: handle.name.clone(), handle: Some(handle) };
+        // The process may change its directory.
+        let path = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let file = OpenFile { identity: identity(&path), path };
+        let worker = Worker { name: handle.name.clone(), file, handle: Some(handle) };
         let thread = std::thread::spawn(move || worker.serve(&received));
         Self { requests: Some(requests), thread: Some(thread) }
     }
@@ -72,6 +77,7 @@ impl Drop for Writer {
 /// The state of the writer thread.
 struct Worker {
     name: String,
+    file: OpenFile,
     /// `None` while a job uses the connection.
     handle: Option<Handle>,
 }
@@ -122,12 +128,22 @@ impl Worker {
                 outcome => done.push((request, outcome)),
             }
         }
-        match self.handle().and_then(|handle| handle.end(true)) {
+        let committed = self.handle().and_then(|handle| handle.end(true));
+        match committed.and_then(|()| self.check_file()) {
             Ok(()) => {
                 done.into_iter().for_each(|(request, outcome)| (request.finish)(outcome));
                 None
             }
             Err(error) => refuse(done.into_iter().map(|(request, _)| request).collect(), &error),
+        }
+    }
+
+    /// Checks that the file still has its name. What is written to a deleted file is lost.
+    fn check_file(&self) -> Result<()> {
+        if self.file.identity == identity(&self.file.path) {
+            Ok(())
+        } else {
+            Err(LogError::Deleted { name: self.name.clone() })
         }
     }
 
@@ -150,6 +166,25 @@ impl Worker {
     }
 }
 
+/// The file of a log, to notice that it was deleted or replaced.
+struct OpenFile {
+    path: PathBuf,
+    identity: Option<(u64, u64)>,
+}
+
+/// Returns the device and the number of a file; `None` if it does not exist or the system has none.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt as _;
+        std::fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino()))
+    }
+    #[cfg(not(unix))]
+    {
+        path.exists().then_some((0, 0))
+    }
+}
+
 /// Fails all writes of a group. Returns the text of a flush error.
 fn refuse(group: Vec<Request>, error: &LogError) -> Option<String> {
     for request in group {
@@ -157,6 +192,7 @@ fn refuse(group: Vec<Request>, error: &LogError) -> Option<String> {
     }
     match error {
         LogError::Flush { text, .. } => Some(text.clone()),
+        LogError::Deleted { .. } => Some("the file was deleted".to_owned()),
         _ => None,
     }
 }

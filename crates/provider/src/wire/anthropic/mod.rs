@@ -5,6 +5,7 @@ mod mark;
 mod parse;
 mod render;
 mod stream;
+mod whole;
 
 use waterline::json::{self, Fields};
 use waterline::message::{Message, Wire};
@@ -124,6 +125,10 @@ impl Format for Anthropic {
 
     fn decoder(&self) -> Box<dyn Decoder> {
         Box::<stream::Stream>::default()
+    }
+
+    fn whole_answer(&self, json: &str) -> Vec<String> {
+        whole::events(json)
     }
 
     fn render(&self, messages: &[&Message]) -> Rendered {

@@ -4,6 +4,7 @@ mod check;
 mod parse;
 mod render;
 mod stream;
+mod whole;
 
 use waterline::json::{self, Fields};
 use waterline::message::{Message, Role, Wire};
@@ -79,7 +80,7 @@ impl Format for OpenaiChat {
             Some(("model", json::quote(model))),
             Some(("stream", "true".to_owned())),
             Some(("stream_options", r#"{"include_usage":true}"#.to_owned())),
-            options.max_tokens.map(|limit| (limit_field(model), limit.to_string())),
+            options.max_tokens.map(|limit| (limit_field(model, options), limit.to_string())),
             options.temperature.map(|value| ("temperature", value.to_string())),
             options.cache_key.as_ref().map(|key| ("prompt_cache_key", json::quote(key))),
             options.shape.as_ref().map(|shape| ("response_format", response_format(shape))),
@@ -89,6 +90,10 @@ impl Format for OpenaiChat {
 
     fn decoder(&self) -> Box<dyn Decoder> {
         Box::<stream::Stream>::default()
+    }
+
+    fn whole_answer(&self, json: &str) -> Vec<String> {
+        whole::events(json)
     }
 
     fn render(&self, messages: &[&Message]) -> Rendered {
@@ -112,8 +117,10 @@ fn role(name: &str) -> Option<Role> {
 }
 
 /// OpenAI's newer models reject the old name; other servers know only the old one.
-fn limit_field(model: &str) -> &'static str {
-    let is_newer = Models::builtin().find(model).is_some_and(|model| model.max_completion_tokens);
+fn limit_field(model: &str, options: &Options) -> &'static str {
+    let is_newer = options.max_completion_tokens.unwrap_or_else(|| {
+        Models::builtin().find(model).is_some_and(|model| model.max_completion_tokens)
+    });
     if is_newer { "max_completion_tokens" } else { "max_tokens" }
 }
 

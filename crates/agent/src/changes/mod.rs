@@ -1,0 +1,99 @@
+//! The files that a turn changes: what they held before and after, and how they are taken back when
+//! the session goes back.
+//!
+//! Every change is recorded in the log with the message it follows. A tool that writes a file
+//! records the change before it happens; a command is compared with a snapshot afterwards. The
+//! records belong to this machine: exports do not have them.
+
+mod command;
+mod diff;
+mod plan;
+mod recorder;
+mod restore;
+mod snapshot;
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use waterline_log::content_hash;
+use waterline_sandbox::workspace::{FileAt, Workspace};
+
+pub use diff::{DiffKind, FileDiff};
+pub use plan::FileMove;
+pub(crate) use recorder::{Recorder, WriteError};
+pub use restore::{FileOutcome, MovedFile, apply_moves, plan_moves};
+
+/// The largest file whose content is recorded.
+pub const MAX_FILE_BYTES: u64 = 8_000_000;
+
+/// The content of a recorded file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Content {
+    /// The hash of the content in the log. For a file that is too large it is made of the size and
+    /// the time of the last change.
+    hash: String,
+    /// The mode, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    mode: Option<u32>,
+    /// Whether the content is not stored, because it is too large.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    unstored: bool,
+}
+
+impl Content {
+    fn of_bytes(bytes: &[u8], mode: Option<u32>) -> Self {
+        Self { hash: content_hash(bytes), mode, unstored: false }
+    }
+
+    fn of_large(size: u64, modified: i128) -> Self {
+        Self { hash: format!("{size} bytes at {modified}"), mode: None, unstored: true }
+    }
+}
+
+/// What a path holds: a regular file, or nothing.
+pub(crate) type FileState = Option<Content>;
+
+/// Returns whether two states have the same content. A changed mode alone is not a conflict.
+fn has_same_content(left: &FileState, right: &FileState) -> bool {
+    left.as_ref().map(|content| &content.hash) == right.as_ref().map(|content| &content.hash)
+}
+
+/// Returns whether a file needs no change to have a state.
+fn is_at(current: &FileState, target: &FileState) -> bool {
+    let mode = |state: &FileState| state.as_ref().and_then(|content| content.mode);
+    let modes = mode(current).zip(mode(target));
+    has_same_content(current, target) && modes.is_none_or(|(current, target)| current == target)
+}
+
+/// The change of one file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FileChange {
+    /// The path: absolute, or relative to the workspace of the session. A fork has a copy of the
+    /// workspace at another place.
+    path: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    before: FileState,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    after: FileState,
+}
+
+/// Returns the path under which a change is recorded.
+fn recorded_path(workspace: &Workspace, path: &Path) -> String {
+    path.strip_prefix(workspace.path()).unwrap_or(path).display().to_string()
+}
+
+/// Returns the absolute path of a recorded path.
+fn whole_path(workspace: &Workspace, path: &str) -> String {
+    workspace.path().join(path).display().to_string()
+}
+
+/// Returns the recorded form of what is at a path; `None` if it is not a regular file and something
+/// is there.
+fn state_of(found: &FileAt) -> Option<FileState> {
+    match found {
+        FileAt::Missing => Some(None),
+        FileAt::File { bytes, mode } => Some(Some(Content::of_bytes(bytes, Some(*mode)))),
+        FileAt::Large { size, modified } => Some(Some(Content::of_large(*size, *modified))),
+        FileAt::Other => None,
+    }
+}

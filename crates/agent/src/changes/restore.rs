@@ -1,0 +1,160 @@
+//! Takes changes of files back, or makes them again, after a session moved.
+//!
+//! Each file is compared with its target first, so that an interrupted move can simply be made
+//! again. What someone else changed meanwhile is kept unless the caller says otherwise.
+
+use waterline_log::{Id, Log, LogError};
+use waterline_sandbox::workspace::{FileAt, Workspace};
+
+use super::plan::{FileMove, follow};
+use super::recorder::Record;
+use super::{
+    Content, FileChange, FileState, MAX_FILE_BYTES, has_same_content, is_at, state_of, whole_path,
+};
+
+/// What happened to a file when the session moved.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FileOutcome {
+    /// It has its recorded content again.
+    Restored,
+    /// It existed only because of what was taken back, and was removed.
+    Removed,
+    /// It was changed by someone else, and was left as it is.
+    ChangedMeanwhile,
+    /// Only the changes after someone else's change were taken back.
+    RestoredInPart,
+    /// It is too large to be recorded, and was left as it is.
+    TooLarge,
+    /// It could not be restored, for this reason.
+    Failed(String),
+}
+
+/// A file that a move of the session concerns.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MovedFile {
+    /// The path: absolute, or relative to the workspace.
+    pub path: String,
+    /// What happened to it.
+    pub outcome: FileOutcome,
+}
+
+/// Returns what must happen to the files of a session so that they match its tip, if they match
+/// message `from` now. Blocks.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn plan_moves(log: &Log, session: &str, from: Id) -> Result<Vec<FileMove>, LogError> {
+    let records = log.file_changes_since(session, from)?;
+    let changes = |records: &[Vec<u8>], newest_first: bool| -> Result<Vec<FileChange>, LogError> {
+        let mut all = Vec::new();
+        for record in records {
+            let mut record: Record = serde_json::from_slice(record).map_err(|error| {
+                LogError::Refused(format!("a record of changed files cannot be read: {error}"))
+            })?;
+            if newest_first {
+                record.changes.reverse();
+            }
+            all.append(&mut record.changes);
+        }
+        Ok(all)
+    };
+    Ok(follow(&changes(&records.undone, true)?, &changes(&records.redone, false)?))
+}
+
+/// Moves the files. `overwrites` decides about a file that someone else changed meanwhile: whether
+/// their change is overwritten. Returns what happened; files that are as they should be are left
+/// out. Blocks.
+pub fn apply_moves(
+    log: &Log,
+    workspace: &Workspace,
+    moves: &[FileMove],
+    overwrites: impl Fn(&str) -> bool,
+) -> Vec<MovedFile> {
+    let outcome = |found: &FileMove| {
+        let outcome = apply(log, workspace, found, &overwrites)?;
+        Some(MovedFile { path: found.path.clone(), outcome })
+    };
+    moves.iter().filter_map(outcome).collect()
+}
+
+impl FileMove {
+    /// Returns whether someone else changed the file, so that their change would be lost. Blocks.
+    #[must_use]
+    pub fn conflicts(&self, workspace: &Workspace) -> bool {
+        let path = whole_path(workspace, &self.path);
+        let Ok(found) = workspace.file_at(&path, MAX_FILE_BYTES) else { return false };
+        let current = state_of(&found);
+        let is = |state: &FileState| {
+            current.as_ref().is_some_and(|current| has_same_content(current, state))
+        };
+        let is_recorded = is_stored(&self.expected) && is_stored(&self.target);
+        is_recorded && !is(&self.target) && (!is(&self.expected) || self.has_gap())
+    }
+}
+
+/// Returns whether the content of a state is in the log.
+fn is_stored(state: &FileState) -> bool {
+    !state.as_ref().is_some_and(|content| content.unstored)
+}
+
+/// Moves one file. Returns `None` if it is as it should be.
+fn apply(
+    log: &Log,
+    workspace: &Workspace,
+    found: &FileMove,
+    overwrites: &impl Fn(&str) -> bool,
+) -> Option<FileOutcome> {
+    let path = whole_path(workspace, &found.path);
+    let at = match workspace.file_at(&path, MAX_FILE_BYTES) {
+        Ok(at) => at,
+        Err(error) => return Some(FileOutcome::Failed(error.to_string())),
+    };
+    let current = state_of(&at);
+    if current.as_ref().is_some_and(|current| is_at(current, &found.target)) {
+        return None;
+    }
+    if !is_stored(&found.expected) || !is_stored(&found.target) {
+        return Some(FileOutcome::TooLarge);
+    }
+    let is = |state: &FileState| {
+        current.as_ref().is_some_and(|current| has_same_content(current, state))
+    };
+    let is_as_left = is(&found.expected) || is(&found.target);
+    let agreed = || overwrites(&found.path);
+    let (target, in_part) = match (is_as_left, found.has_gap()) {
+        (true, false) => (&found.target, false),
+        (true, true) if is(&found.target) || agreed() => (&found.target, false),
+        (true, true) if has_same_content(&found.safe, &found.expected) => {
+            return Some(FileOutcome::ChangedMeanwhile);
+        }
+        (true, true) => (&found.safe, true),
+        (false, _) if agreed() => (&found.target, false),
+        (false, _) => return Some(FileOutcome::ChangedMeanwhile),
+    };
+    Some(match put(log, workspace, &path, target, &at) {
+        Ok(()) if in_part => FileOutcome::RestoredInPart,
+        Ok(()) if target.is_none() => FileOutcome::Removed,
+        Ok(()) => FileOutcome::Restored,
+        Err(why) => FileOutcome::Failed(why),
+    })
+}
+
+/// Gives a path the content and the mode of a state.
+fn put(
+    log: &Log,
+    workspace: &Workspace,
+    path: &str,
+    target: &FileState,
+    at: &FileAt,
+) -> Result<(), String> {
+    let Some(Content { hash, mode, .. }) = target else {
+        if *at == FileAt::Other {
+            return Err("it is not a regular file".to_owned());
+        }
+        return workspace.remove_file(path).map_err(|error| error.to_string());
+    };
+    let bytes = log.file_content(hash).map_err(|error| error.to_string())?;
+    workspace.restore_file(path, &bytes, *mode).map_err(|error| error.to_string())
+}

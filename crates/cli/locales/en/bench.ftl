@@ -1,0 +1,16 @@
+### `waterline bench`.
+
+bench-not-a-set = { $path }, line { $line } is not a conversation with questions: { $cause }; see `waterline bench recall --help` for the format
+bench-empty = { $path } has no conversation
+bench-no-model = { $path } has no model; expected an .onnx or a .safetensors file
+bench-no-tokenizer = { $path } has no tokenizer; expected tokenizer.json next to the model
+bench-no-onnx = this program was built without ONNX models; build it with `cargo build --release --features onnx`, or use a table of word vectors
+bench-column-set = set
+bench-column-questions = questions
+bench-keyword = keyword
+bench-vector = vector
+bench-hybrid = hybrid
+bench-legend =
+    percent · recall@N: share of the messages that answer a question among the first N
+    hit@10: questions with at least one of them among the first 10 · mrr: mean of 1 / position of the first
+    in 2K: share of them in 2,000 tokens of whole messages, the best first

@@ -1,0 +1,139 @@
+//! `waterline recall`: finds what was said in earlier sessions.
+
+use std::collections::HashMap;
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use serde_json::json;
+use waterline_agent::environment::without_notes;
+use waterline_log::{Filter, Log, Session};
+use waterline_session::{Passage, Recall, RecallRequest};
+
+use crate::db::Database;
+use crate::ids;
+use crate::input::{output, raw_output};
+use crate::show::{DIM, match_reason, passage, plain, room};
+use crate::text;
+
+/// How many sessions are searched closely. The word index of the log chooses them.
+const SESSIONS: usize = 20;
+
+/// How many messages the word index returns to choose them.
+const CANDIDATES: usize = 400;
+
+/// Find what was said in earlier sessions: ask a question, or name a few words
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Question, or words to find
+    #[arg(required = true)]
+    question: Vec<String>,
+    /// Search only in this session
+    #[arg(long, value_name = "ID")]
+    session: Option<String>,
+    /// User whose sessions are searched (default: $WATERLINE_USER, else sessions without a user)
+    #[arg(long, value_name = "NAME", env = "WATERLINE_USER")]
+    user: Option<String>,
+    /// Maximum number of results per session
+    #[arg(
+        long,
+        short = 'n',
+        value_name = "N",
+        default_value_t = 3,
+        value_parser = clap::value_parser!(u16).range(1..)
+    )]
+    limit: u16,
+    /// Print one JSON object per message
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    database: Database,
+}
+
+pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let log = arguments.database.open_existing()?;
+    let question = arguments.question.join(" ");
+    let sessions = match &arguments.session {
+        Some(id) => vec![log.find(id)?],
+        None => candidates(&log, &question, arguments.user.as_deref())?,
+    };
+    let mut out = if arguments.json { raw_output() } else { output() };
+    let mut any = false;
+    for session in &sessions {
+        let request = RecallRequest {
+            question: &question,
+            count: arguments.limit.into(),
+            chars: if arguments.json { 1_500 } else { room(8) },
+            before: u64::MAX,
+        };
+        let found = Recall::new(without_notes).search(&log, &session.id, &request)?;
+        any |= !found.is_empty();
+        match arguments.json {
+            true => json_lines(&mut out, session, &found)?,
+            false => print(&mut out, session, &found)?,
+        }
+    }
+    if !any && !arguments.json {
+        writeln!(out, "{}", text!("search-empty"))?;
+    }
+    out.flush()?;
+    Ok(if any { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Returns the user's sessions with the most messages that have words of the question.
+fn candidates(log: &Log, question: &str, user: Option<&str>) -> Result<Vec<Session>> {
+    let filter = Filter { user: user.map(str::to_owned), ..Filter::default() };
+    let own: HashMap<String, Session> = log
+        .sessions(&filter)?
+        .into_iter()
+        .filter(|session| session.user.as_deref() == user)
+        .map(|session| (session.id.clone(), session))
+        .collect();
+    // Short logs are searched whole.
+    if own.len() <= SESSIONS {
+        let mut all: Vec<Session> = own.into_values().collect();
+        all.sort_by_key(|session| std::cmp::Reverse(session.active));
+        return Ok(all);
+    }
+    let mut counts: HashMap<String, u32> = HashMap::new();
+    for hit in log.search(question, None, CANDIDATES)? {
+        if let Some(id) = hit.session.filter(|id| own.contains_key(id)) {
+            *counts.entry(id).or_default() += hit.score.max(1);
+        }
+    }
+    let mut ranked: Vec<(u32, String)> =
+        counts.into_iter().map(|(id, count)| (count, id)).collect();
+    ranked.sort_unstable_by(|a, b| b.cmp(a));
+    let best = ranked.into_iter().take(SESSIONS);
+    Ok(best.filter_map(|(_, id)| own.get(&id).cloned()).collect())
+}
+
+fn print(out: &mut impl Write, session: &Session, found: &[Passage]) -> Result<()> {
+    if found.is_empty() {
+        return Ok(());
+    }
+    let title = plain(&session.title);
+    writeln!(out, "{}  {title}", ids::short(&session.id))?;
+    for found in found {
+        let [about, text] = passage(found);
+        writeln!(out, "{DIM}{about}{DIM:#}\n{text}")?;
+    }
+    Ok(())
+}
+
+fn json_lines(out: &mut impl Write, session: &Session, found: &[Passage]) -> Result<()> {
+    for found in found {
+        let reasons: Vec<String> = found.reasons.iter().map(match_reason).collect();
+        let line = json!({
+            "session": session.id,
+            "message": found.position,
+            "role": found.role.name(),
+            "time": found.time,
+            "text": found.text,
+            "artifact": found.artifact,
+            "why": reasons,
+        });
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}

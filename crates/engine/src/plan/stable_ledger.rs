@@ -1,0 +1,102 @@
+//! The stable part of the ledger: a message in front of the summary block that several folds send
+//! unchanged. The provider's cache still holds it after a fold, while the rest of the block is
+//! written again.
+
+use super::summary_block::{list_parts, list_values};
+use crate::draft::{Draft, Slot, Treatment};
+use crate::history::{History, View};
+use crate::ledger::{Listing, Shown};
+use crate::message::{Message, Part, Role};
+use crate::summary::{REFERENCE_ONLY, Summarise};
+
+/// A list that is sent again must be useful to this percentage: values that are shown elsewhere or
+/// that would not be listed today are not.
+const USEFUL_PERCENT: usize = 80;
+
+/// A list with fewer tokens than this is not worth a message of its own.
+const MIN_TOKENS: usize = 200;
+
+/// The tokens of a message and of the end of the list.
+const FRAME_TOKENS: usize = 8;
+
+/// A list of values in a message of its own.
+#[derive(Clone, Debug)]
+pub(crate) struct StableLedger {
+    text: String,
+    listed: Vec<String>,
+    is_reused: bool,
+}
+
+impl StableLedger {
+    /// Writes a ledger of at most `budget` tokens for the values that neither the kept messages nor
+    /// `text` show. Returns its stable part, if the policy wants one, and the rest. The stable part
+    /// is the one of `earlier` as long as that is still useful.
+    pub(super) fn split(
+        draft: &Draft<'_>,
+        settings: &Summarise,
+        earlier: Option<&Slot>,
+        text: &str,
+        budget: usize,
+    ) -> (Option<Self>, Listing) {
+        let counter = draft.history.counter();
+        let head = format!("{}\n[values seen in it; {REFERENCE_ONLY}]", settings.heading);
+        let frame = counter.text(&head) + FRAME_TOKENS;
+        let first = draft.marks.tokens(settings.stable).min(budget);
+        if first < MIN_TOKENS {
+            return (None, list_values(draft, text, budget));
+        }
+        let budget = budget.saturating_sub(frame);
+        let (best, rest) = list_parts(draft, text, budget, first);
+        if let Some(stable) = earlier.and_then(|slot| Self::of(draft, slot)) {
+            let tokens = counter.text(&stable.text);
+            if tokens <= budget + frame && stable.is_useful([&best.0, &rest.0]) {
+                let text = format!("{text}\n{}", stable.text);
+                let rest = list_values(draft, &text, budget + frame - tokens);
+                return (Some(stable), rest);
+            }
+        }
+        if counter.text(&best.0) < MIN_TOKENS || rest.1.is_empty() {
+            return (None, list_values(draft, text, budget + frame));
+        }
+        let (listing, listed) = best;
+        let text = format!("{head}\n{listing}\n---");
+        (Some(Self { text, listed, is_reused: false }), rest)
+    }
+
+    /// Returns the list that a slot of the last generation sent.
+    fn of(draft: &Draft<'_>, slot: &Slot) -> Option<Self> {
+        let [view] = slot.views.as_slice() else { return None };
+        let text = view.message(draft.history)?.text();
+        Some(Self { text, listed: slot.listed.clone(), is_reused: true })
+    }
+
+    /// Returns whether enough of its values are among those that would be listed today.
+    fn is_useful(&self, today: [&str; 2]) -> bool {
+        let mut shown = Shown::default();
+        today.into_iter().for_each(|text| shown.add(text));
+        let length = |values: &mut dyn Iterator<Item = &String>| -> usize {
+            values.map(|value| value.len() + 1).sum()
+        };
+        let useful = length(&mut self.listed.iter().filter(|value| shown.has(value)));
+        useful * 100 >= length(&mut self.listed.iter()) * USEFUL_PERCENT
+    }
+
+    /// Returns the slot that sends it.
+    pub(super) fn slot(&self, history: &History) -> Slot {
+        let view = View::made(Message::new(Role::User, vec![Part::text(&self.text)]));
+        let tokens = view.tokens(history);
+        let reason = if self.is_reused {
+            "values listed by an earlier fold, unchanged so that they stay cached"
+        } else {
+            "values that later folds list again, unchanged so that they stay cached"
+        };
+        Slot {
+            sources: Vec::new(),
+            treatment: Treatment::Summary,
+            tokens,
+            reason: reason.to_owned(),
+            views: vec![view],
+            listed: self.listed.clone(),
+        }
+    }
+}

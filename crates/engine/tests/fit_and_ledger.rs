@@ -1,0 +1,148 @@
+//! What keeps a fold of `auto` cheap: a step too large for the window is truncated when it arrives,
+//! and several folds send one part of the ledger unchanged.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
+
+use waterline::message::{Message, ToolCall, ToolResult};
+use waterline::{Action, Context, Counter, Method, Policy, Slot, Treatment};
+
+const WINDOW: usize = 8_000;
+
+fn auto(settings: &[(&str, &str)]) -> Context {
+    let settings: Vec<(String, String)> =
+        settings.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+    Context::builder()
+        .policy(Policy::preset_with("auto", &settings).unwrap())
+        .window(WINDOW)
+        .counter(Counter::new(Method::Chars4, 1_000))
+        .build()
+        .unwrap()
+}
+
+/// Pushes a call and its result, commits the next plan and returns its action.
+fn step(context: &mut Context, at: usize, result: &str) -> Action {
+    let arguments = format!(r#"{{"path":"src/part_{at}/module.rs"}}"#);
+    context.push(Message::assistant_with_calls(
+        "",
+        [ToolCall::new(format!("call_{at}"), "read_file", arguments)],
+    ));
+    context.push(Message::tool_result(format!("call_{at}"), result));
+    let next = context.plan();
+    let action = next.action().clone();
+    next.commit();
+    action
+}
+
+/// A text of about `lines` lines with a name of its own in each line.
+fn source(file: usize, lines: usize) -> String {
+    (0..lines).map(|at| format!("    let value = compute_total_{file}_{at}(input);\n")).collect()
+}
+
+fn text_of(context: &Context) -> String {
+    let texts = context.messages().map(|message| {
+        let results: Vec<String> = message.results().map(ToolResult::text).collect();
+        format!("{}{}", message.text(), results.join("\n"))
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_step_larger_than_half_of_the_window_is_truncated_and_the_steps_before_it_stay() {
+    let mut context = auto(&[]);
+    context.push(Message::user("Read the modules one by one."));
+    assert_eq!(step(&mut context, 0, &source(0, 40)), Action::Extend);
+    let before: Vec<Message> = context.messages().cloned().collect();
+    assert_eq!(step(&mut context, 1, &source(1, 2_000)), Action::Extend, "no fold is needed");
+    let after: Vec<Message> = context.messages().cloned().collect();
+    assert_eq!(format!("{:?}", &after[..before.len()]), format!("{before:?}"));
+    let slot = context.slots().last().unwrap();
+    assert_eq!(slot.treatment, Treatment::Trimmed);
+    assert!(slot.tokens <= WINDOW * 30 / 100, "{}", slot.tokens);
+    let text = text_of(&context);
+    assert!(
+        text.contains("chars omitted") && text.contains("[values in the omitted text, verbatim]")
+    );
+    // The middle of the text is gone, but some of its names are listed.
+    assert!(!text.contains("compute_total_1_1000(input)"));
+    let listed = (0..2_000).filter(|at| text.contains(&format!("compute_total_1_{at} ")));
+    assert!(listed.count() > 10);
+}
+
+#[test]
+fn a_step_of_less_than_half_of_the_window_stays_whole() {
+    let mut context = auto(&[]);
+    context.push(Message::user("Read the modules one by one."));
+    let result = source(0, 300);
+    step(&mut context, 0, &result);
+    assert!(text_of(&context).contains(&result));
+}
+
+/// Returns the first message of the summary block, once there are two.
+fn stable_ledger(context: &Context) -> Option<String> {
+    let is_summary = |slot: &&Slot| slot.treatment == Treatment::Summary;
+    let summaries: Vec<&Slot> = context.slots().iter().filter(is_summary).collect();
+    let first = summaries.first().filter(|_| summaries.len() == 2)?;
+    assert!(first.sources.is_empty() && !first.listed.is_empty());
+    context.messages().map(Message::text).find(|text| text.contains("values seen in it"))
+}
+
+#[test]
+fn several_folds_send_one_part_of_the_ledger_unchanged() {
+    let mut context = auto(&[]);
+    context.push(Message::user("Read the modules one by one."));
+    let mut ledgers: Vec<String> = Vec::new();
+    for at in 0..120 {
+        if matches!(step(&mut context, at, &source(at, 40)), Action::Fold { .. }) {
+            ledgers.extend(stable_ledger(&context));
+        }
+    }
+    assert!(ledgers.len() > 5, "{}", ledgers.len());
+    let same = ledgers.windows(2).filter(|pair| pair[0] == pair[1]).count();
+    assert!(same * 2 > ledgers.len(), "{same} of {}", ledgers.len());
+    // Nothing is listed twice.
+    let text = text_of(&context);
+    let block = text.split("---").take(2).collect::<Vec<_>>().join(" ");
+    let mut names: Vec<&str> =
+        block.split_whitespace().filter(|word| word.starts_with("compute_total_")).collect();
+    let count = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), count);
+}
+
+/// A short list is not divided, and none of its values is lost.
+#[test]
+fn a_fold_that_only_truncates_lists_the_values_that_it_omits() {
+    let mut context = auto(&[("fit.over", "100%"), ("trim.keep", "0"), ("window.tokens", "100%")]);
+    context.push(Message::user("Read the modules one by one."));
+    let mut names = Vec::new();
+    let mut is_folded = false;
+    while !is_folded {
+        let at = names.len();
+        let name = format!("read_tide_table_{at}");
+        let result = format!("{}{name}\n{}", "and so on ".repeat(60), "and so on ".repeat(60));
+        names.push(name);
+        is_folded = matches!(step(&mut context, at, &result), Action::Fold { .. });
+    }
+    let text = text_of(&context);
+    assert!(names.iter().all(|name| text.contains(name.as_str())), "{text}");
+}
+
+#[test]
+fn the_ledger_grows_in_a_conversation_of_many_windows_up_to_its_maximum() {
+    let ledger = |steps: usize, max: &str| {
+        let mut context = auto(&[("summarise.ledger", "600"), ("summarise.ledger_max", max)]);
+        context.push(Message::user("Read the modules one by one."));
+        let mut tokens = 0;
+        for at in 0..steps {
+            if matches!(step(&mut context, at, &source(at, 60)), Action::Fold { .. }) {
+                let slots = context.slots().iter();
+                let blocks = slots.filter(|slot| slot.treatment == Treatment::Summary);
+                tokens = blocks.map(|slot| slot.tokens).sum();
+            }
+        }
+        tokens
+    };
+    let (short, long, fixed) = (ledger(20, "20%"), ledger(120, "20%"), ledger(120, "0%"));
+    assert!(short < 900 && fixed < 900, "{short} {fixed}");
+    assert!(long > 1_200 && long < 2_000, "{long}");
+}

@@ -1,0 +1,218 @@
+//! Single flipped bits anywhere in a file: `verify` finds every one that changes what the log returns,
+//! and `export` saves everything else.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use waterline::history::History;
+use waterline::message::{Message, Part, Role};
+use waterline::model::Models;
+use waterline::plan::{Action, Budget, Generation, Input, plan};
+use waterline::policy::Policy;
+use waterline::tokens::{Counter, Method};
+use waterline_log::{Fold, Incoming, Log, RewindTarget, Sent, Session, Step, Summary, Usage};
+
+use crate::writer::message;
+
+fn counter() -> Counter {
+    Counter::new(Method::Chars4, 1_000)
+}
+
+/// Appends messages to a session and stores the request context, usage and a checkpoint of each
+/// call, as a turn does.
+fn turns(log: &Log, id: &str, count: usize) {
+    let mut session = log.create(Session::new(id)).unwrap();
+    let mut history = History::new(counter());
+    let mut generation = Generation::new();
+    let policy = Policy::preset("auto").unwrap();
+    let model = Models::builtin().unknown();
+    for turn in 0..count {
+        let text = format!("{id}, question {turn}: {}", "some words ".repeat(turn % 7 * 9));
+        for (role, text) in [(Role::User, text.as_str()), (Role::Assistant, "It is so.")] {
+            let message = Message::new(role, vec![Part::text(text)]);
+            let incoming = vec![Incoming::of(&message, &counter())];
+            history.append(message);
+            let input = Input::new(&history, &generation, &policy, Budget::of(2_000), &model);
+            let planned = plan(&input);
+            let fold = matches!(planned.action, Action::Fold { .. }).then(Fold::default);
+            let from = if fold.is_some() { 0 } else { generation.slots().len() };
+            generation.freeze(&history, planned);
+            let slots = generation.frozen(&history, from);
+            let (head, past) = (generation.head(), history.past());
+            let state = serde_json::json!({"turn": turn, "todos": ["a", "b"]});
+            let step = Step {
+                messages: incoming,
+                sent: Some(Sent { cleared: 0, head, past, slots, fold }),
+                changes: vec![std::sync::Arc::new(move |session: &mut Session| {
+                    session.state = state.as_object().cloned().unwrap_or_default();
+                    session.title = format!("turn {turn}");
+                    Ok(())
+                })],
+                usage: Some(Usage { model: "m".to_owned(), input: 10, ..Usage::default() }),
+                checkpoint: Some(serde_json::json!({"step": turn})),
+                tools: Some(br#"[{"name": "read_file"}]"#.to_vec()),
+                ..Step::default()
+            };
+            session = log.commit(&session, step).unwrap();
+        }
+    }
+}
+
+/// Writes a log with rows in every table.
+fn write_log(path: &Path) {
+    let log = Log::open(&path.display().to_string()).unwrap();
+    turns(&log, "main", 40);
+    turns(&log, "other", 6);
+    let fork = log.fork("main", Some(11), Some("fork".to_owned())).unwrap();
+    log.append("fork", fork.tip, vec![message("another way"), message("数据库呢？")]).unwrap();
+    log.clear("fork").unwrap();
+    for count in 1..12 {
+        log.rewind("main", RewindTarget::Messages(count % 3 + 1)).unwrap();
+        log.redo("main").unwrap();
+        let summary = Summary {
+            version: 0,
+            start: 0,
+            until: count,
+            target: None,
+            generation: Some(1),
+            text: format!("summary {count} of the beginning"),
+            tokens: 4,
+            original_tokens: 12,
+            time: 0,
+        };
+        log.add_summary("main", summary).unwrap();
+        let text = format!("artifact {count}: {}", "line of output\n".repeat(10));
+        log.put_artifact("main", "text/plain", "artifact…", text.into_bytes()).unwrap();
+        log.add_job("summary", Some("other"), &format!("{{\"job\": {count}}}")).unwrap();
+        log.set_preference("ada", &format!("name {count}"), Some(&format!("value {count}")))
+            .unwrap();
+        let said = [Message::user(format!("hello {count}"))];
+        log.note_conversation(&log.session("other").unwrap(), &said).unwrap();
+        log.note_fold("other", count, count, Fold::default(), Some(1)).unwrap();
+    }
+    log.take_lease("main", "holder", Duration::from_secs(60)).unwrap();
+}
+
+/// What a user can find out about a log.
+#[derive(Debug, PartialEq, Eq)]
+enum Outcome {
+    Found,
+    Exported(Vec<u8>),
+}
+
+fn examine(path: &Path) -> Outcome {
+    let Ok(log) = Log::open(&path.display().to_string()) else { return Outcome::Found };
+    let verified = log.verify(|_, _| ());
+    let mut out = Vec::new();
+    // Even a damaged log is exported without a panic.
+    let exported = log.export(&[], &mut out);
+    match (verified, exported) {
+        (Ok(verified), Ok(exported)) if verified.problems.is_empty() => {
+            assert_eq!(exported.damaged, Vec::<String>::new(), "verify finds what export finds");
+            Outcome::Exported(out)
+        }
+        (Ok(verified), Err(error)) if verified.problems.is_empty() => {
+            panic!("verify found nothing, and export failed: {error}")
+        }
+        _ => Outcome::Found,
+    }
+}
+
+/// Returns the pages of each table and index.
+fn pages(path: &Path) -> BTreeMap<String, Vec<usize>> {
+    let connection = rusqlite::Connection::open(path).unwrap();
+    let mut statement = connection.prepare("SELECT name, pageno FROM dbstat").unwrap();
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get::<_, i64>(1)?))).unwrap();
+    let mut pages: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for row in rows {
+        let (name, page) = row.unwrap();
+        pages.entry(name).or_default().push(usize::try_from(page).unwrap() - 1);
+    }
+    pages
+}
+
+/// A generator of the same numbers in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963);
+        usize::try_from((self.0 >> 33) % limit as u64).unwrap()
+    }
+}
+
+pub(crate) fn every_flipped_bit_that_matters_is_found() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log.db");
+    write_log(&path);
+    let Outcome::Exported(expected) = examine(&path) else { panic!("the log is intact") };
+    let intact = std::fs::read(&path).unwrap();
+    let flips = waterline_testkit::effort(8, 200);
+    let mut random = Random(16);
+    let mut found = 0;
+    let mut total = 0;
+    let copy = directory.path().join("copy.db");
+    for (name, pages) in pages(&path) {
+        for flip in 0..flips {
+            let page = pages[random.below(pages.len())] * 4_096;
+            // Most unused bytes are zero: three of four flips hit bytes that are not.
+            let mut at = page + random.below(4_096);
+            while flip % 4 > 0 && intact[at] == 0 {
+                at = page + random.below(4_096);
+            }
+            let mut bytes = intact.clone();
+            bytes[at] ^= 1 << random.below(8);
+            ["", "-wal", "-shm"].iter().for_each(|suffix| {
+                drop(std::fs::remove_file(directory.path().join(format!("copy.db{suffix}"))));
+            });
+            std::fs::write(&copy, bytes).unwrap();
+            total += 1;
+            match examine(&copy) {
+                Outcome::Found => found += 1,
+                Outcome::Exported(exported) => {
+                    assert!(exported == expected, "byte {at}, in {name}: not found")
+                }
+            }
+        }
+    }
+    assert!(found * 2 > total, "{found} of {total}");
+    println!("{total} flips, {found} found");
+}
+
+/// A damaged row is left out of the export and named; everything else is exported.
+pub(crate) fn a_damaged_row_does_not_stop_an_export() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log.db");
+    write_log(&path);
+    let Outcome::Exported(expected) = examine(&path) else { panic!("the log is intact") };
+    let lines = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count();
+    let cases: [(&[u8], usize, &str); 5] = [
+        (br#"{"step":33}"#, 1, "checkpoint"),
+        (b"summary 7 of the beginning", 1, "summary "),
+        (br#"{"job": 4}"#, 1, "job "),
+        (b"value 5", 1, "preference of user ada"),
+        (b"turn 39", 10_000, "session "),
+    ];
+    for (needle, most_lost, named) in cases {
+        let mut bytes = std::fs::read(&path).unwrap();
+        let at = bytes.windows(needle.len()).position(|window| window == needle).unwrap();
+        bytes[at + needle.len() - 2] ^= 2;
+        let copy = directory.path().join("copy.db");
+        std::fs::write(&copy, bytes).unwrap();
+        let log = Log::open(&copy.display().to_string()).unwrap();
+        let problems = log.verify(|_, _| ()).unwrap().problems;
+        assert!(problems.iter().any(|problem| problem.contains(named)), "{named}: {problems:?}");
+        let mut out = Vec::new();
+        let exported = log.export(&[], &mut out).unwrap();
+        assert!(exported.damaged.iter().any(|text| text.contains(named)), "{:?}", exported.damaged);
+        assert_eq!((exported.sessions, exported.messages), (3, 94), "{named}");
+        let lost = lines(&expected) - lines(&out);
+        assert!(lost <= most_lost, "{named}: {lost} lines are missing");
+        let other = directory.path().join("other.db");
+        drop(std::fs::remove_file(&other));
+        let other = Log::open(&other.display().to_string()).unwrap();
+        let imported = other.import(out.as_slice(), |_, _, _| None, |_| ()).unwrap();
+        assert_eq!((imported.sessions, imported.messages), (3, 94));
+    }
+}

@@ -1,0 +1,143 @@
+//! What kind of answer a question asks for. An overview or a list needs other messages than a
+//! single fact does.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::pattern::pattern;
+use crate::weights::Weights;
+
+/// The answer that a question asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AnswerKind {
+    /// A fact, which one or a few messages have.
+    Fact,
+    /// What the program answered earlier.
+    Earlier,
+    /// Things that were mentioned at different times.
+    List,
+    /// A summary of much.
+    Overview,
+}
+
+/// Words that describe the answer and not what it is about. They are stems.
+const FORM: [&str; 26] = [
+    "walk",
+    "order",
+    "brought",
+    "bring",
+    "differ",
+    "aspect",
+    "mention",
+    "list",
+    "item",
+    "convers",
+    "chat",
+    "comprehens",
+    "summari",
+    "provid",
+    "give",
+    "complet",
+    "overview",
+    "throughout",
+    "across",
+    "session",
+    "kei",
+    "includ",
+    "recap",
+    "brief",
+    "detail",
+    "chronolog",
+];
+
+impl AnswerKind {
+    /// Returns what a question in lower case asks for.
+    pub(crate) fn of(question: &str) -> Self {
+        static OVERVIEW: LazyLock<Regex> = LazyLock::new(|| {
+            pattern(r"\b(?:summar(?:y|ize|ise|ies)|overview|recap|sum up)\b|总结|概括|概述|回顾")
+        });
+        static LIST: LazyLock<Regex> = LazyLock::new(|| {
+            pattern(
+                r"\b(?:in order|(?:in which|the) order|list (?:the|all|every)|throughout (?:our|my|the)|across (?:our|my|the|all)|how many)\b|按顺序|列出|列举|一共|哪些",
+            )
+        });
+        static EARLIER: LazyLock<Regex> = LazyLock::new(|| {
+            pattern(
+                r"\b(?:did you|you (?:had |have |just |already )?(?:said|told|suggested|recommended|wrote|mentioned|advised|proposed|gave|explained|listed|answered))\b|\byour (?:earlier |last |previous )(?:answers?|advice|suggestions?|recommendations?|explanations?|proposals?|response)\b|你(?:之前|刚才|上次|曾经?|都)?(?:说过|说的|建议过|建议的|推荐过|推荐的|告诉过|提到过|提到的|回答的)",
+            )
+        });
+        if OVERVIEW.is_match(question) {
+            Self::Overview
+        } else if LIST.is_match(question) {
+            Self::List
+        } else if EARLIER.is_match(question) {
+            Self::Earlier
+        } else {
+            Self::Fact
+        }
+    }
+
+    /// Whether a term of the question says what is searched for.
+    pub(crate) fn searches(self, term: &str) -> bool {
+        !self.is_broad() || !FORM.contains(&term)
+    }
+
+    /// Whether the answer is spread over many messages.
+    pub(crate) const fn is_broad(self) -> bool {
+        matches!(self, Self::List | Self::Overview)
+    }
+
+    /// Returns what a match counts in a message that no human wrote.
+    pub(crate) const fn program_share(self) -> f64 {
+        match self {
+            Self::Fact | Self::List => 0.6,
+            Self::Earlier | Self::Overview => 1.0,
+        }
+    }
+
+    /// Returns the weights for this kind of answer. Instructions and preferences are not part of a
+    /// list or an overview. What the program answered is part of an overview; it has no vectors,
+    /// so they cannot be compared there.
+    pub(crate) const fn weights(self, weights: &Weights) -> Weights {
+        let (instruction, preference) = (0.0, 0.0);
+        match self {
+            Self::Fact | Self::Earlier => *weights,
+            Self::List => {
+                Weights { instruction, preference, dense: weights.dense / 2.0, ..*weights }
+            }
+            Self::Overview => Weights {
+                instruction,
+                preference,
+                human: 0.0,
+                dense: 0.0,
+                dense_near: 0.0,
+                ..*weights
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn questions_ask_for_different_answers() {
+        let questions = [
+            ("which port does the database use?", AnswerKind::Fact),
+            ("what would you suggest for the database?", AnswerKind::Fact),
+            ("what did you recommend for the database?", AnswerKind::Earlier),
+            ("show me the commands you told me about", AnswerKind::Earlier),
+            ("你之前推荐的餐厅是哪家？", AnswerKind::Earlier),
+            ("in which order did i mention the databases?", AnswerKind::List),
+            ("how many databases do i use?", AnswerKind::List),
+            ("列出我提到的餐厅", AnswerKind::List),
+            ("can you give me a summary of our database work?", AnswerKind::Overview),
+            ("总结一下我们的讨论", AnswerKind::Overview),
+        ];
+        for (question, kind) in questions {
+            assert_eq!(AnswerKind::of(question), kind, "{question}");
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Measuring search on question sets: conversations with questions whose answers are known
+//! messages. The caller reads the files; each line is a [`Conversation`] as JSON.
+
+mod measure;
+mod run;
+mod vectors;
+
+pub use measure::Figures;
+pub use run::{Outcome, Scope, evaluate};
+use serde::Deserialize;
+pub use vectors::{Vectors, encode};
+
+/// A conversation with questions about it.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Conversation {
+    /// Its messages.
+    pub turns: Vec<Turn>,
+    /// The questions.
+    pub queries: Vec<Query>,
+}
+
+/// One message of a conversation.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Turn {
+    /// What evidence refers to.
+    pub id: Key,
+    /// Its session, or the user it belongs to if questions name one.
+    pub session: Key,
+    /// When it was written, in any common form.
+    #[serde(default)]
+    pub time: Option<String>,
+    /// Its author.
+    #[serde(default)]
+    pub speaker: Option<String>,
+    /// Its text.
+    pub text: String,
+}
+
+impl Turn {
+    /// Returns the author's name, empty if there is none.
+    #[must_use]
+    pub fn speaker(&self) -> &str {
+        self.speaker.as_deref().unwrap_or_default()
+    }
+}
+
+/// One question.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Query {
+    /// Its text.
+    pub question: String,
+    /// Its kind.
+    #[serde(default)]
+    pub category: Option<Key>,
+    /// The ids of the messages that answer it. Questions without any are not measured.
+    pub evidence: Vec<Key>,
+    /// The user who asks it.
+    #[serde(default)]
+    pub user: Option<Key>,
+}
+
+/// An id: a string or a number.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(untagged)]
+pub enum Key {
+    /// A number.
+    Number(i64),
+    /// A string.
+    Text(String),
+}
+
+impl std::fmt::Display for Key {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Number(number) => write!(f, "{number}"),
+            Self::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+/// Whether every question of a set names the user who asks it.
+#[must_use]
+pub fn has_users(set: &[Conversation]) -> bool {
+    let mut queries = set.iter().flat_map(|conversation| &conversation.queries).peekable();
+    queries.peek().is_some() && queries.all(|query| query.user.is_some())
+}

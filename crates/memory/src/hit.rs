@@ -1,0 +1,34 @@
+//! What a search returns: messages, and why each was found.
+
+/// A message that was found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Hit {
+    /// The number that `Index::add` returned.
+    pub message: usize,
+    /// Its score. Scores of different questions cannot be compared.
+    pub score: f64,
+    /// Why it was found, the most important reason first. Empty if nothing speaks for it: a search
+    /// returns as many messages as it is asked for.
+    pub reasons: Vec<Reason>,
+}
+
+/// Why a message was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// It has these words of the question.
+    Words(Vec<String>),
+    /// This message next to it has words of the question.
+    Neighbour(usize),
+    /// Its session has other messages that fit.
+    Session,
+    /// The question names its author.
+    Speaker,
+    /// The question names its date.
+    Date,
+    /// It has a standing instruction.
+    Instruction,
+    /// It has a preference.
+    Preference,
+    /// It means something similar.
+    Meaning,
+}

@@ -1,0 +1,227 @@
+//! The memory of one user across sessions: lasting facts in `MEMORY.md`, and what happened each day
+//! in `memory/YYYY-MM-DD.md`.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::daily::{DayFiles, Section};
+use crate::date::date_of;
+use crate::hit::Reason;
+use crate::index::{Index, Message};
+use crate::notes::{Line, NoteError, Notes, Source, Topic};
+use crate::pin::{PinKind, pins};
+
+/// How many lines of the daily files are searched, newest first.
+const SEARCHED_LINES: usize = 20_000;
+
+/// The memory of one user. Users have different directories, so one never sees another's.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    root: PathBuf,
+    daily: DayFiles,
+    notes: Notes,
+    extracts: bool,
+}
+
+/// A line that a search found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remembered {
+    /// The file it is in: `MEMORY.md`, or the day.
+    pub place: String,
+    /// The line.
+    pub text: String,
+    /// The message it is from, if it is known.
+    pub source: Option<Source>,
+}
+
+impl Memory {
+    /// Uses the files of a directory, which are created when something is first written.
+    pub fn new(root: impl Into<PathBuf>) -> Self {
+        let root = root.into();
+        Self {
+            daily: DayFiles::new(root.join("memory")),
+            notes: Notes::new(&root),
+            extracts: false,
+            root,
+        }
+    }
+
+    /// Uses the directory of a user below `root`. Without a user it is `root` itself.
+    #[must_use]
+    pub fn of_user(root: &Path, user: Option<&str>) -> Self {
+        Self::new(
+            user.map_or_else(|| root.to_owned(), |user| root.join("users").join(escaped(user))),
+        )
+    }
+
+    /// Sets whether lasting facts of summaries are also written to `MEMORY.md`. By default only the
+    /// daily file has them, because models find many facts that are not worth keeping.
+    #[must_use]
+    pub const fn with_extraction(mut self, extracts: bool) -> Self {
+        self.extracts = extracts;
+        self
+    }
+
+    /// Returns the lasting facts.
+    #[must_use]
+    pub const fn notes(&self) -> &Notes {
+        &self.notes
+    }
+
+    /// Returns the directory.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Adds a section to the file of the day. Lasting facts also go to `MEMORY.md`, if extraction
+    /// is on; `source` is the message they are from.
+    ///
+    /// # Errors
+    /// If a file cannot be written.
+    pub fn keep(&self, section: Section, text: &str, source: Option<&Source>) -> io::Result<()> {
+        self.daily.keep(section, text)?;
+        if section != Section::Notes || !self.extracts {
+            return Ok(());
+        }
+        for line in text.lines() {
+            match self.remember(line, source.cloned()) {
+                Ok(_) | Err(NoteError::Secret | NoteError::Empty) => {}
+                Err(NoteError::Io(error)) => return Err(error),
+                Err(other) => return Err(io::Error::other(other)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a fact to `MEMORY.md`, in the section that its words belong to.
+    ///
+    /// # Errors
+    /// If it is empty or looks like a secret, or the file cannot be written.
+    pub fn remember(
+        &self,
+        text: &str,
+        source: Option<Source>,
+    ) -> Result<crate::notes::Added, NoteError> {
+        let day = jiff::Zoned::now().strftime("%Y-%m-%d").to_string();
+        let line = Line::new(text, &day, source);
+        self.notes.add(topic_of(&line.text), line)
+    }
+
+    /// Returns the lines that answer a question best.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub fn find(&self, question: &str, limit: usize) -> io::Result<Vec<Remembered>> {
+        let lines = self.lines()?;
+        let mut index = Index::new();
+        for line in &lines {
+            let date = date_of(&line.place);
+            index.add(&Message { session: &line.place, speaker: "user", date, text: &line.text });
+        }
+        let hits = index.search(question, limit);
+        let has_words =
+            |reasons: &[Reason]| reasons.iter().any(|reason| matches!(reason, Reason::Words(_)));
+        let found = hits.into_iter().filter(|hit| has_words(&hit.reasons));
+        Ok(found.filter_map(|hit| lines.get(hit.message).cloned()).collect())
+    }
+
+    /// Returns the newest lines of the days, newest first.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub fn newest(&self, limit: usize) -> io::Result<Vec<Remembered>> {
+        let mut lines = self.daily.newest(limit)?;
+        // Earlier versions wrote the daily files next to `MEMORY.md`.
+        lines.extend(DayFiles::new(&self.root).newest(limit - lines.len().min(limit))?);
+        let of = |line: crate::daily::DayLine| Remembered {
+            place: line.day,
+            text: line.text,
+            source: None,
+        };
+        Ok(lines.into_iter().map(of).collect())
+    }
+
+    /// Returns the lines that are searched.
+    fn lines(&self) -> io::Result<Vec<Remembered>> {
+        let of = |line: Line| Remembered {
+            place: "MEMORY.md".to_owned(),
+            text: line.text,
+            source: line.source,
+        };
+        let mut lines: Vec<Remembered> =
+            self.notes.list()?.into_iter().map(|note| of(note.line)).collect();
+        lines.extend(self.newest(SEARCHED_LINES)?);
+        Ok(lines)
+    }
+}
+
+/// Returns the section that a text belongs to.
+fn topic_of(text: &str) -> Topic {
+    match pins(text).first() {
+        Some((PinKind::Instruction, _)) => Topic::Instruction,
+        Some((PinKind::Preference, _)) => Topic::Preference,
+        None => Topic::Fact,
+    }
+}
+
+/// Returns a name that is safe as the name of a directory, and different for each user.
+fn escaped(user: &str) -> String {
+    let mut name = String::new();
+    for byte in user.bytes() {
+        match byte {
+            b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' => name.push(char::from(byte)),
+            _ => name.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s0_78_users_do_not_see_each_other() {
+        let directory = tempfile::tempdir().unwrap();
+        let ada = Memory::of_user(directory.path(), Some("ada"));
+        let eve = Memory::of_user(directory.path(), Some("../ada"));
+        ada.remember("The launch is on Friday.", None).unwrap();
+        assert_eq!(ada.find("when is the launch?", 5).unwrap().len(), 1);
+        assert!(eve.find("when is the launch?", 5).unwrap().is_empty());
+        assert!(Memory::of_user(directory.path(), None).find("launch", 5).unwrap().is_empty());
+        assert!(eve.root().starts_with(directory.path().join("users")));
+    }
+
+    #[test]
+    fn s2_34_daily_lines_and_facts_are_found_in_both_languages() {
+        let directory = tempfile::tempdir().unwrap();
+        let memory = Memory::new(directory.path());
+        memory.keep(Section::Trimmed, "- Ada ordered 40 bolts\n- 大门密码是4711", None).unwrap();
+        memory.remember("I prefer tea.", None).unwrap();
+        let texts = |question: &str| -> Vec<String> {
+            memory.find(question, 3).unwrap().into_iter().map(|line| line.text).collect()
+        };
+        assert_eq!(texts("How many bolts did Ada order?"), ["- Ada ordered 40 bolts"]);
+        assert_eq!(texts("大门密码是多少？"), ["- 大门密码是4711"]);
+        assert_eq!(texts("does he like tea"), ["I prefer tea."]);
+        assert!(texts("weather").is_empty());
+    }
+
+    #[test]
+    fn extraction_to_the_notes_is_off_unless_switched_on() {
+        let directory = tempfile::tempdir().unwrap();
+        let memory = Memory::new(directory.path());
+        memory.keep(Section::Notes, "- The API is on port 80", None).unwrap();
+        assert!(memory.notes().list().unwrap().is_empty());
+        let source = Source { session: "s".to_owned(), message: 4 };
+        let memory = memory.with_extraction(true);
+        memory
+            .keep(Section::Notes, "- The API is on port 80\n- Always use tabs", Some(&source))
+            .unwrap();
+        let notes = memory.notes().list().unwrap();
+        let topics: Vec<Topic> = notes.iter().map(|note| note.topic).collect();
+        assert_eq!(topics, [Topic::Fact, Topic::Instruction]);
+        assert!(notes.iter().all(|note| note.line.source.as_ref() == Some(&source)));
+    }
+}

@@ -1,0 +1,276 @@
+//! `MEMORY.md`: the facts that outlive a session. It is a plain file that a person can read, edit
+//! and put under version control. The program reads it again before each use.
+
+mod compare;
+mod document;
+mod file;
+mod journal;
+mod line;
+mod secret;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+pub(crate) use file::open;
+
+pub use document::{Added, Note, Topic};
+pub use line::{Line, Source};
+pub use secret::has_secret;
+
+use document::Document;
+use journal::Journal;
+
+/// The name of the file.
+const NAME: &str = "MEMORY.md";
+
+/// How often a change is tried again because a person saved the file at the same moment.
+const TRIES: usize = 5;
+
+/// The file `MEMORY.md` of one user.
+#[derive(Clone, Debug)]
+pub struct Notes {
+    directory: PathBuf,
+}
+
+/// Why a fact was not written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum NoteError {
+    /// The file cannot be read or written.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The text looks like it has a key or a password in it.
+    #[error("this looks like it has a key or a password in it, so it is not written to memory")]
+    Secret,
+    /// The text is empty.
+    #[error("there is nothing to remember")]
+    Empty,
+    /// There is no fact with this number.
+    #[error("there is no memory with the number {number}; the memory has {count}")]
+    NoSuchNote {
+        /// The number, from 1.
+        number: usize,
+        /// How many there are.
+        count: usize,
+    },
+}
+
+impl Notes {
+    /// Uses the file in a directory. Both are created with the first fact.
+    pub fn new(directory: impl Into<PathBuf>) -> Self {
+        Self { directory: directory.into() }
+    }
+
+    /// Returns the path of the file.
+    #[must_use]
+    pub fn path(&self) -> PathBuf {
+        self.directory.join(NAME)
+    }
+
+    /// Returns the facts in the order of the file.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn list(&self) -> io::Result<Vec<Note>> {
+        if !self.path().exists() {
+            return Ok(Vec::new());
+        }
+        self.restore_lost()?;
+        Ok(Document::parse(&file::read(&self.path())?).notes())
+    }
+
+    /// Adds a fact, unless the file has it already. A fact that it contradicts is superseded.
+    ///
+    /// # Errors
+    /// If the text is empty or looks like a secret, or the file cannot be written.
+    pub fn add(&self, topic: Topic, line: Line) -> Result<Added, NoteError> {
+        if line.text.is_empty() {
+            return Err(NoteError::Empty);
+        }
+        if has_secret(&line.text) {
+            return Err(NoteError::Secret);
+        }
+        let note = Note { topic, line };
+        let added = self.change(|document| Some(document.add(&note)))?;
+        Ok(added.unwrap_or(Added::Known))
+    }
+
+    /// Removes the fact with this number, from 1 in the order of [`Notes::list`].
+    ///
+    /// # Errors
+    /// If there is no such fact, or the file cannot be written.
+    pub fn forget(&self, number: usize) -> Result<Note, NoteError> {
+        let removed = self.change(|document| document.remove(number.checked_sub(1)?))?;
+        removed.ok_or_else(|| self.no_such(number))
+    }
+
+    /// Replaces the text of a fact. Returns the earlier one.
+    ///
+    /// # Errors
+    /// If there is no such fact, the text looks like a secret, or the file cannot be written.
+    pub fn edit(&self, number: usize, line: &Line) -> Result<Note, NoteError> {
+        if line.text.is_empty() {
+            return Err(NoteError::Empty);
+        }
+        if has_secret(&line.text) {
+            return Err(NoteError::Secret);
+        }
+        let earlier = self.change(|document| document.edit(number.checked_sub(1)?, line))?;
+        earlier.ok_or_else(|| self.no_such(number))
+    }
+
+    fn no_such(&self, number: usize) -> NoteError {
+        let count = self.list().map_or(0, |notes| notes.len());
+        NoteError::NoSuchNote { number, count }
+    }
+
+    /// Changes the file under the lock. If a person saves it at the same moment, their version is
+    /// read and the change is made to it.
+    fn change<T>(&self, work: impl Fn(&mut Document) -> Option<T>) -> io::Result<Option<T>> {
+        let _lock = file::lock(&self.directory)?;
+        let journal = Journal::of(&self.directory);
+        let path = self.path();
+        let mut before = file::read(&path)?;
+        for _ in 0..TRIES {
+            let mut document = Document::parse(&before);
+            let restored = journal.restore(&mut document)?;
+            let Some(result) = work(&mut document) else { return Ok(None) };
+            let after = document.text();
+            match replace(&path, &before, &after)? {
+                Ok(()) => {
+                    journal.record(&document, &restored)?;
+                    return Ok(Some(result));
+                }
+                Err(theirs) => before = theirs,
+            }
+        }
+        Err(io::Error::new(
+            io::ErrorKind::ResourceBusy,
+            format!("{} is changed by another program all the time; try again", path.display()),
+        ))
+    }
+
+    /// Writes again what an editor dropped that had an older version of the file open.
+    fn restore_lost(&self) -> io::Result<()> {
+        let journal = Journal::of(&self.directory);
+        let mut document = Document::parse(&file::read(&self.path())?);
+        if !journal.restore(&mut document)?.is_empty() {
+            self.change(|_| Some(()))?;
+        }
+        Ok(())
+    }
+}
+
+fn replace(path: &Path, before: &str, after: &str) -> io::Result<Result<(), String>> {
+    if before == after { Ok(Ok(())) } else { file::replace(path, before, after) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line(text: &str) -> Line {
+        Line::new(text, "2026-11-16", None)
+    }
+
+    fn texts(notes: &Notes) -> Vec<String> {
+        notes.list().unwrap().into_iter().map(|note| note.line.text).collect()
+    }
+
+    #[test]
+    fn facts_are_added_once_and_forgotten_by_number() {
+        let directory = tempfile::tempdir().unwrap();
+        let notes = Notes::new(directory.path().join("m"));
+        assert!(notes.list().unwrap().is_empty());
+        assert_eq!(notes.add(Topic::Fact, line("The API is on port 80")).unwrap(), Added::New);
+        assert_eq!(notes.add(Topic::Fact, line("the API is on port 80.")).unwrap(), Added::Known);
+        notes.add(Topic::Instruction, line("Always answer in French")).unwrap();
+        notes.edit(1, &line("The API is on port 81")).unwrap();
+        assert_eq!(notes.forget(2).unwrap().line.text, "Always answer in French");
+        assert_eq!(texts(&notes), ["The API is on port 81"]);
+        let error = notes.forget(7).unwrap_err().to_string();
+        assert_eq!(error, "there is no memory with the number 7; the memory has 1");
+    }
+
+    #[test]
+    fn secrets_are_not_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let notes = Notes::new(directory.path());
+        let refused = notes.add(Topic::Fact, line("the password is hunter2hunter2"));
+        assert!(matches!(refused, Err(NoteError::Secret)));
+        assert!(!notes.path().exists());
+    }
+
+    #[test]
+    fn edit_of_a_person_wins_and_ours_are_kept() {
+        let directory = tempfile::tempdir().unwrap();
+        let notes = Notes::new(directory.path());
+        notes.add(Topic::Fact, line("The first fact")).unwrap();
+        let opened_in_editor = std::fs::read_to_string(notes.path()).unwrap();
+        notes.add(Topic::Fact, line("A second thing")).unwrap();
+        // The editor saves what it opened before the second fact, with a change.
+        let saved = opened_in_editor.replace("The first fact", "The first fact, corrected");
+        std::fs::write(notes.path(), saved).unwrap();
+        assert_eq!(texts(&notes), ["The first fact, corrected", "A second thing"]);
+    }
+
+    #[test]
+    fn line_that_a_person_deletes_again_stays_deleted() {
+        let directory = tempfile::tempdir().unwrap();
+        let notes = Notes::new(directory.path());
+        notes.add(Topic::Fact, line("The first fact")).unwrap();
+        notes.add(Topic::Fact, line("A second thing")).unwrap();
+        let delete = || {
+            let text = std::fs::read_to_string(notes.path()).unwrap();
+            let kept: Vec<&str> = text.lines().filter(|line| !line.contains("second")).collect();
+            std::fs::write(notes.path(), kept.join("\n")).unwrap();
+        };
+        delete();
+        assert_eq!(texts(&notes), ["The first fact", "A second thing"]);
+        delete();
+        assert_eq!(texts(&notes), ["The first fact"]);
+        notes.add(Topic::Fact, line("More")).unwrap();
+        assert_eq!(texts(&notes), ["The first fact", "More"]);
+    }
+
+    #[test]
+    fn older_line_that_a_person_deletes_stays_deleted() {
+        let directory = tempfile::tempdir().unwrap();
+        let notes = Notes::new(directory.path());
+        notes.add(Topic::Fact, line("The first fact")).unwrap();
+        notes.add(Topic::Fact, line("A second thing")).unwrap();
+        let text = std::fs::read_to_string(notes.path()).unwrap();
+        let kept: Vec<&str> = text.lines().filter(|line| !line.contains("first")).collect();
+        std::fs::write(notes.path(), kept.join("\n")).unwrap();
+        assert_eq!(texts(&notes), ["A second thing"]);
+    }
+
+    #[test]
+    fn threads_and_processes_do_not_lose_facts() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                scope.spawn(move || {
+                    for number in 0..10 {
+                        let text = format!("writer{writer} saw item{number}");
+                        Notes::new(path).add(Topic::Fact, line(&text)).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(texts(&Notes::new(path)).len(), 40);
+    }
+
+    #[test]
+    fn symbolic_link_is_not_followed() {
+        let directory = tempfile::tempdir().unwrap();
+        let secret = directory.path().join(".bashrc");
+        std::fs::write(&secret, "alias x=y\n").unwrap();
+        let notes = Notes::new(directory.path().join("m"));
+        std::fs::create_dir(directory.path().join("m")).unwrap();
+        std::os::unix::fs::symlink(&secret, notes.path()).unwrap();
+        assert!(notes.add(Topic::Fact, line("A fact")).is_err());
+        assert_eq!(std::fs::read_to_string(&secret).unwrap(), "alias x=y\n");
+    }
+}

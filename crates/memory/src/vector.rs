@@ -1,0 +1,74 @@
+//! Vectors of texts. They are computed by an encoder, stored by the caller, and re-rank what
+//! keywords found.
+
+use std::borrow::Cow;
+
+use crate::speaker::Speaker;
+use crate::weights::Weights;
+
+/// Characters of a message that an encoder reads.
+const READ: usize = 600;
+/// Shorter messages have no vector: "ok, thanks" is similar to too much.
+const SHORTEST: usize = 12;
+
+/// A model that turns texts into vectors. Texts with a similar meaning have similar vectors.
+pub trait Encoder: Send + Sync {
+    /// A name that changes with the model, to be stored with its vectors.
+    fn name(&self) -> &str;
+
+    /// The weights that fit its vectors.
+    fn weights(&self) -> Weights;
+
+    /// Whether the encoder understands the language of a text.
+    fn understands(&self, text: &str) -> bool;
+
+    /// Returns one vector of length 1 for each text. A vector of zeros is similar to nothing.
+    ///
+    /// # Errors
+    ///
+    /// If the model cannot be run.
+    fn encode(&self, texts: &[&str], kind: TextKind) -> Result<Vec<Vec<f32>>, EncodeError>;
+}
+
+/// What is encoded. Encoders read more of a question than of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TextKind {
+    /// A message, as `text_to_encode` returns it.
+    Message,
+    /// A question.
+    Question,
+}
+
+/// An encoder failed.
+#[derive(Debug, thiserror::Error)]
+#[error("the encoder {encoder} failed: {cause}")]
+pub struct EncodeError {
+    /// The name of the encoder.
+    pub encoder: String,
+    /// What went wrong.
+    pub cause: String,
+}
+
+/// Returns what an encoder reads of a message; nothing if it gets no vector. Messages that no human
+/// wrote get none: they are long, and keywords find them.
+#[must_use]
+pub fn text_to_encode<'a>(speaker: &str, text: &'a str) -> Option<Cow<'a, str>> {
+    let kind = Speaker::named(speaker);
+    if !kind.is_human() || text.chars().nth(SHORTEST - 1).is_none() {
+        return None;
+    }
+    let first = |text: &str| text.char_indices().nth(READ).map_or(text.len(), |(end, _)| end);
+    match kind {
+        Speaker::Person => {
+            let mut named = format!("{speaker}: {text}");
+            named.truncate(first(&named));
+            Some(Cow::Owned(named))
+        }
+        Speaker::User | Speaker::Program => text.get(..first(text)).map(Cow::Borrowed),
+    }
+}
+
+/// Returns how similar two vectors of length 1 are.
+pub(crate) fn cosine(one: &[f32], other: &[f32]) -> f64 {
+    f64::from(one.iter().zip(other).map(|(one, other)| one * other).sum::<f32>())
+}

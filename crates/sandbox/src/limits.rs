@@ -1,0 +1,34 @@
+//! [`ResourceLimits`]: limits on the processes, memory and files of a command.
+
+use serde::{Deserialize, Serialize};
+
+/// Limits on the resources of a command.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ResourceLimits {
+    /// Maximum number of processes and threads at a time.
+    pub processes: u64,
+    /// Maximum memory of all processes together, in bytes; three quarters of the machine's memory
+    /// if `None`.
+    pub memory: Option<u64>,
+    /// Maximum number of open files of one process.
+    pub open_files: u64,
+    /// Maximum size of one file, in bytes.
+    pub file_bytes: u64,
+}
+
+impl Default for ResourceLimits {
+    fn default() -> Self {
+        Self { processes: 4_096, memory: None, open_files: 65_536, file_bytes: 20_000_000_000 }
+    }
+}
+
+/// The limit that a command exceeded and was killed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ExceededLimit {
+    /// [`ResourceLimits::processes`].
+    Processes,
+    /// [`ResourceLimits::memory`].
+    Memory,
+}

@@ -1,0 +1,91 @@
+//! Namespaces for commands: one in which single paths are read-only, and one with a network of its
+//! own.
+
+use std::io;
+use std::path::Path;
+
+use rustix::fs::{StatVfsMountFlags, statvfs};
+use rustix::mount::{MountFlags, MountPropagationFlags, mount_bind, mount_change, mount_remount};
+use rustix::net::netlink::SocketAddrNetlink;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with,
+};
+use rustix::process::{getgid, getuid};
+use rustix::thread::UnshareFlags;
+
+/// Gives this process its own mount namespace, in a user namespace if it is not privileged. Mounts
+/// made in it are not visible outside, and commands started from it cannot undo them.
+///
+/// The process must have only one thread.
+pub(crate) fn enter() -> io::Result<()> {
+    let (user, group) = (getuid().as_raw(), getgid().as_raw());
+    if unshare(UnshareFlags::NEWNS).is_err() {
+        unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNS)?;
+        std::fs::write("/proc/self/setgroups", "deny")?;
+        std::fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;
+        std::fs::write("/proc/self/gid_map", format!("{group} {group} 1"))?;
+    }
+    Ok(mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?)
+}
+
+/// Makes paths read-only in this process's mount namespace, with everything below them. They can
+/// then be neither renamed nor removed.
+pub(crate) fn make_read_only(paths: &[&Path]) -> io::Result<()> {
+    for path in paths {
+        mount_bind(*path, *path)?;
+        // Flags that the outer mount has must be kept, or the kernel refuses.
+        let outer = statvfs(*path)?.f_flag;
+        let mut flags = MountFlags::BIND | MountFlags::RDONLY;
+        for (has, flag) in [
+            (StatVfsMountFlags::NOSUID, MountFlags::NOSUID),
+            (StatVfsMountFlags::NODEV, MountFlags::NODEV),
+            (StatVfsMountFlags::NOEXEC, MountFlags::NOEXEC),
+        ] {
+            flags.set(flag, outer.contains(has));
+        }
+        mount_remount(*path, flags, "")?;
+    }
+    Ok(())
+}
+
+/// Gives this thread its own network, which has only a loopback interface. The process must have
+/// entered its namespaces, or be privileged.
+pub(crate) fn enter_network() -> io::Result<()> {
+    unshare(UnshareFlags::NEWNET)?;
+    let flags = SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::NETLINK, SocketType::RAW, flags, None)?;
+    let kernel = SocketAddrNetlink::new(0, 0);
+    sendto(&socket, &set_loopback_up(), SendFlags::empty(), &kernel)?;
+    let mut answer = [0_u8; 128];
+    let (_, received) = recv(&socket, answer.as_mut_slice(), RecvFlags::empty())?;
+    // The answer is a header of 16 bytes and an error number, which is 0 for success.
+    let error = answer.get(16..20).filter(|_| received >= 20);
+    match error.and_then(|bytes| bytes.try_into().ok()).map(i32::from_ne_bytes) {
+        Some(0) => Ok(()),
+        Some(error) => Err(io::Error::from_raw_os_error(-error)),
+        None => Err(io::ErrorKind::InvalidData.into()),
+    }
+}
+
+/// Returns a request to the kernel that sets the loopback interface up.
+fn set_loopback_up() -> Vec<u8> {
+    const LENGTH: u32 = 32;
+    const NEW_LINK: u16 = 16;
+    const REQUEST_AND_ACKNOWLEDGE: u16 = 1 | 4;
+    const LOOPBACK: u32 = 1;
+    const UP: u32 = 1;
+    let mut message = Vec::new();
+    message.extend(LENGTH.to_ne_bytes());
+    message.extend(NEW_LINK.to_ne_bytes());
+    message.extend(REQUEST_AND_ACKNOWLEDGE.to_ne_bytes());
+    // The sequence number and the sender; the family and type of the interface.
+    message.extend([1_u32, 0, 0].iter().flat_map(|field| field.to_ne_bytes()));
+    // The interface, the flags, and which of them change.
+    message.extend([LOOPBACK, UP, UP].iter().flat_map(|field| field.to_ne_bytes()));
+    message
+}
+
+#[expect(deprecated, reason = "the replacement is unsafe only with a flag that is not used here")]
+fn unshare(flags: UnshareFlags) -> io::Result<()> {
+    Ok(rustix::thread::unshare(flags)?)
+}

@@ -1,0 +1,144 @@
+//! Protected paths: files and directories inside a granted directory that other programs run or
+//! read automatically, such as git hooks and shell profiles. A command that changes one of them
+//! could run code later, outside the sandbox. They stay read-only unless the user agrees by name.
+//!
+//! The kernel enforces that with read-only mounts where it allows a mount namespace; elsewhere the
+//! supervisor restores the files after the command. Nothing can prevent a command from creating a
+//! protected path that does not exist yet, so new ones are renamed after the command.
+
+#[cfg(target_os = "linux")]
+mod check;
+#[cfg(target_os = "linux")]
+mod find;
+#[cfg(target_os = "linux")]
+mod git;
+#[cfg(target_os = "linux")]
+mod put_back;
+#[cfg(target_os = "linux")]
+mod snapshot;
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+#[cfg(target_os = "linux")]
+pub(crate) use check::Guard;
+
+/// The name of git directories, files that link to one, and bare repositories.
+pub const GIT: &str = ".git";
+
+/// The name of the configuration inside a git directory. It stays read-only if only [`GIT`] is
+/// unprotected.
+pub const GIT_CONFIG: &str = ".git/config";
+
+/// The name of the hooks inside a git directory. They stay read-only if only [`GIT`] is
+/// unprotected.
+pub const GIT_HOOKS: &str = ".git/hooks";
+
+/// The names of all protected paths. A path is protected if its last parts are one of these names,
+/// at any depth of a granted directory; so is everything below it.
+pub const NAMES: [&str; 46] = [
+    GIT,
+    GIT_CONFIG,
+    GIT_HOOKS,
+    ".gitconfig",
+    ".husky",
+    ".githooks",
+    ".vscode",
+    ".idea",
+    ".devcontainer",
+    ".claude",
+    ".cursor",
+    ".mcp.json",
+    ".envrc",
+    ".ssh",
+    ".waterline",
+    "waterline.toml",
+    ".config/waterline",
+    ".config/git",
+    ".config/fish",
+    ".config/autostart",
+    ".config/systemd",
+    ".cargo/config",
+    ".cargo/config.toml",
+    ".profile",
+    ".login",
+    ".inputrc",
+    ".vimrc",
+    ".exrc",
+    ".xinitrc",
+    ".xprofile",
+    ".xsessionrc",
+    ".bashrc",
+    ".bash_profile",
+    ".bash_login",
+    ".bash_logout",
+    ".bash_aliases",
+    ".zshrc",
+    ".zshenv",
+    ".zprofile",
+    ".zlogin",
+    ".zlogout",
+    ".kshrc",
+    ".cshrc",
+    ".tcshrc",
+    ".pam_environment",
+    ".forward",
+];
+
+/// Returns the name under which a path is protected, if it is. The path counts as it is written:
+/// links are not followed.
+#[must_use]
+pub fn name_of(path: &Path) -> Option<&'static str> {
+    path.ancestors().find_map(|ancestor| {
+        let name = ancestor.file_name()?.to_str()?;
+        let parent = ancestor.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+        entry_name(parent, name)
+    })
+}
+
+/// Returns the name under which a directory entry is protected. Case does not matter, because some
+/// file systems ignore it.
+fn entry_name(parent: Option<&str>, name: &str) -> Option<&'static str> {
+    NAMES.into_iter().find(|protected| match protected.split_once('/') {
+        Some((directory, file)) => {
+            name.eq_ignore_ascii_case(file)
+                && parent.is_some_and(|parent| parent.eq_ignore_ascii_case(directory))
+        }
+        None => name.eq_ignore_ascii_case(protected),
+    })
+}
+
+/// A protected path that a command created or changed, and that was put back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Blocked {
+    /// The protected path.
+    pub path: PathBuf,
+    /// The name under which it is protected, as in [`NAMES`].
+    pub name: String,
+    /// Where the version of the command is now, if there is one.
+    pub moved_to: Option<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_match_at_any_depth_and_below() {
+        for (path, name) in [
+            (".git", ".git"),
+            ("/srv/p/.git/hooks/pre-commit", ".git/hooks"),
+            ("sub/.git/objects/ab", ".git"),
+            ("a/.VSCode/tasks.json", ".vscode"),
+            (".config/git/config", ".config/git"),
+            ("x/waterline.toml", "waterline.toml"),
+        ] {
+            assert_eq!(name_of(Path::new(path)), Some(name), "{path}");
+        }
+        for path in ["a/git/hooks", ".gitignore", ".config/other", "config", "src/.cargo/x", ""] {
+            assert_eq!(name_of(Path::new(path)), None, "{path}");
+        }
+    }
+}

@@ -1,0 +1,301 @@
+//! Protected paths of a granted directory: which of them commands can change.
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use libtest_mimic::Trial;
+use waterline_sandbox::protected::Blocked;
+use waterline_sandbox::{CommandOutput, Refusal, Rules};
+
+use crate::commands::{rules, run_with};
+use crate::yard::Yard;
+
+pub(crate) fn trials() -> Vec<Trial> {
+    let mut trials = trials!["protected":
+        new_protected_paths_are_renamed,
+        existing_protected_paths_are_read_only,
+        protected_path_replaced_by_a_link_is_restored,
+        protected_paths_are_checked_after_a_timeout,
+        workspace_has_no_protected_paths,
+    ];
+    if Path::new("/usr/bin/git").exists() {
+        trials.extend(trials!["protected":
+            code_cannot_be_planted_in_a_git_directory,
+            nested_repositories_and_worktrees_are_protected,
+            linked_git_directory_is_protected,
+            included_config_and_other_hooks_are_protected,
+            new_bare_repository_is_disarmed,
+            moved_repository_stays_a_repository,
+            commit_needs_an_unprotected_git_directory,
+            new_repository_in_an_unprotected_git_directory_runs_nothing,
+        ]);
+    }
+    trials
+}
+
+/// Rules with the directory `granted` writable and guarded.
+fn guarded(yard: &Yard) -> Rules {
+    let granted = yard.granted("").components().collect::<PathBuf>();
+    let own = rules(yard);
+    Rules { write: vec![yard.ws(), granted.clone()], guarded: vec![granted], ..own }
+}
+
+fn unprotected(yard: &Yard, names: &[&str]) -> Rules {
+    let unprotected = names.iter().map(|&name| name.to_owned()).collect();
+    Rules { unprotected, ..guarded(yard) }
+}
+
+/// Runs a command in `granted`.
+fn run_in(yard: &Yard, rules: &Rules, text: &str) -> CommandOutput {
+    run_with(yard, rules, &format!("cd ../granted && {text}"), None)
+}
+
+#[track_caller]
+fn succeeds(yard: &Yard, rules: &Rules, text: &str) -> CommandOutput {
+    let result = run_in(yard, rules, text);
+    assert!(result.status.is_some_and(|status| status.success()), "{text}: {result:?}");
+    result
+}
+
+/// The protected paths that were put back.
+fn put_back(result: &CommandOutput) -> Vec<&Blocked> {
+    let refused = result.refused.iter();
+    refused
+        .filter_map(|refusal| match refusal {
+            Refusal::PutBack(blocked) => Some(blocked),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The user's own git, outside the sandbox.
+fn git(directory: &Path, arguments: &str) -> String {
+    let mut command = Command::new("/usr/bin/git");
+    command.args(["-c", "protocol.file.allow=always", "-c", "user.name=a", "-c", "user.email=a@b"]);
+    command.args(arguments.split(' ')).current_dir(directory).env("HOME", "/nonexistent");
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "git {arguments}: {output:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn repository(directory: &Path) {
+    std::fs::create_dir_all(directory).unwrap();
+    git(directory, "init -q .");
+    std::fs::write(directory.join("f"), "1\n").unwrap();
+    git(directory, "add f");
+    git(directory, "commit -q -m one");
+}
+
+/// Describes all files of a directory with their contents.
+fn contents(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut all = Vec::new();
+    for entry in std::fs::read_dir(directory).unwrap().flatten() {
+        if entry.file_type().unwrap().is_dir() {
+            all.extend(contents(&entry.path()));
+        } else {
+            all.push((entry.path(), std::fs::read(entry.path()).unwrap_or_default()));
+        }
+    }
+    all.sort();
+    all
+}
+
+fn code_cannot_be_planted_in_a_git_directory(yard: &Yard) {
+    repository(&yard.granted(""));
+    let before = contents(&yard.granted(".git"));
+    for text in [
+        "cd .git && mkdir -p hooks && cd hooks && echo id > pre-commit && chmod +x pre-commit",
+        "git config diff.external ./t.sh",
+        "git config core.pager 'id > x'",
+        "git config filter.x.clean 'sh -c id'",
+        "echo '[core]' >> .git/config",
+        "ln .git/config mine && echo x >> mine",
+        "mv .git other && mkdir .git",
+        "rm -rf .git",
+        "chmod 777 .git/config",
+        "cp -r .git .git2 && rm -rf .git && mv .git2 .git",
+    ] {
+        let result = run_in(yard, &guarded(yard), text);
+        assert!(!result.status.unwrap().success(), "{text}: {result:?}");
+        assert_eq!(contents(&yard.granted(".git")), before, "{text}");
+    }
+    let result =
+        succeeds(yard, &guarded(yard), "git status --short; git log --oneline; echo 2 > f");
+    assert!(result.output.contains("one"), "{result:?}");
+    assert_eq!(std::fs::read_to_string(yard.granted("f")).unwrap(), "2\n");
+}
+
+fn nested_repositories_and_worktrees_are_protected(yard: &Yard) {
+    repository(&yard.granted("sub/deep"));
+    repository(&yard.granted(""));
+    git(&yard.granted(""), "worktree add -q tree");
+    let before = contents(&yard.granted("sub/deep/.git"));
+    for text in [
+        "git -C sub/deep config core.pager id",
+        "echo x > sub/deep/.git/hooks/post-checkout",
+        "echo 'gitdir: ../evil' > tree/.git",
+        "rm tree/.git",
+        "git -C tree config core.pager id",
+        "echo x > .git/worktrees/tree/commondir",
+    ] {
+        let result = run_in(yard, &guarded(yard), text);
+        assert!(!result.status.unwrap().success(), "{text}: {result:?}");
+    }
+    assert_eq!(contents(&yard.granted("sub/deep/.git")), before);
+    succeeds(yard, &guarded(yard), "git -C tree log; echo x > sub/deep/new; echo x > tree/new");
+}
+
+fn linked_git_directory_is_protected(yard: &Yard) {
+    repository(&yard.granted("project"));
+    std::fs::rename(yard.granted("project/.git"), yard.granted("store")).unwrap();
+    symlink("../store", yard.granted("project/.git")).unwrap();
+    for text in ["git -C project config core.pager id", "echo x > store/hooks/pre-commit"] {
+        let result = run_in(yard, &guarded(yard), text);
+        assert!(!result.status.unwrap().success(), "{text}: {result:?}");
+    }
+    let result = run_in(yard, &guarded(yard), "cd project && rm .git && git init -q .");
+    assert_eq!(put_back(&result).len(), 1, "{result:?}");
+    let link = std::fs::read_link(yard.granted("project/.git")).unwrap();
+    assert_eq!(link, Path::new("../store"));
+    git(&yard.granted("project"), "log");
+}
+
+fn included_config_and_other_hooks_are_protected(yard: &Yard) {
+    repository(&yard.granted(""));
+    std::fs::create_dir_all(yard.granted("tools/hooks")).unwrap();
+    std::fs::write(yard.granted("team.cfg"), "").unwrap();
+    git(&yard.granted(""), "config core.hooksPath tools/hooks");
+    git(&yard.granted(""), "config include.path ../team.cfg");
+    for text in ["echo x > tools/hooks/pre-commit", "echo '[core]' > team.cfg", "rm team.cfg"] {
+        let result = run_in(yard, &guarded(yard), text);
+        assert!(!result.status.unwrap().success(), "{text}: {result:?}");
+    }
+    succeeds(yard, &guarded(yard), "echo x > tools/other; cat team.cfg");
+}
+
+fn new_protected_paths_are_renamed(yard: &Yard) {
+    let text = "mkdir -p .git/hooks a/.vscode .config/git && echo x > .git/hooks/pre-commit && \
+                echo x > a/.vscode/tasks.json && echo x > waterline.toml && echo x > .envrc && \
+                echo x > .config/git/config && echo x > free.txt";
+    let result = succeeds(yard, &guarded(yard), text);
+    let mut names: Vec<&str> = put_back(&result).iter().map(|blocked| &*blocked.name).collect();
+    names.sort_unstable();
+    assert_eq!(names, [".config/git", ".envrc", ".git", ".vscode", "waterline.toml"]);
+    for name in [".git", "a/.vscode", "waterline.toml", ".envrc", ".config/git"] {
+        assert!(!yard.granted(name).exists(), "{name}");
+        assert!(yard.granted(&format!("{name}.blocked")).exists(), "{name}");
+    }
+    assert!(yard.granted("free.txt").exists());
+    // A second one does not overwrite the first.
+    succeeds(yard, &guarded(yard), "echo y > .envrc");
+    assert_eq!(std::fs::read_to_string(yard.granted(".envrc.blocked")).unwrap(), "x\n");
+    assert_eq!(std::fs::read_to_string(yard.granted(".envrc.blocked-2")).unwrap(), "y\n");
+    let result = succeeds(yard, &unprotected(yard, &[".envrc"]), "echo z > .envrc");
+    assert!(put_back(&result).is_empty() && yard.granted(".envrc").exists(), "{result:?}");
+}
+
+fn existing_protected_paths_are_read_only(yard: &Yard) {
+    std::fs::create_dir_all(yard.granted(".vscode")).unwrap();
+    std::fs::create_dir_all(yard.granted("sub")).unwrap();
+    for name in [".vscode/tasks.json", "sub/waterline.toml", ".bashrc"] {
+        std::fs::write(yard.granted(name), "own\n").unwrap();
+    }
+    for text in [
+        "echo x > .vscode/tasks.json",
+        "echo x > .vscode/settings.json",
+        "echo x >> sub/waterline.toml",
+        "mv sub/waterline.toml x",
+        "rm .bashrc",
+        "sed -i s/own/mine/ .bashrc",
+        "touch .bashrc",
+    ] {
+        let result = run_in(yard, &guarded(yard), text);
+        assert!(!result.status.unwrap().success(), "{text}: {result:?}");
+    }
+    for name in [".vscode/tasks.json", "sub/waterline.toml", ".bashrc"] {
+        assert_eq!(std::fs::read_to_string(yard.granted(name)).unwrap(), "own\n");
+    }
+    let result = succeeds(yard, &guarded(yard), "cat .bashrc .vscode/tasks.json; echo x > sub/x");
+    assert_eq!(result.output, "own\nown\n");
+    succeeds(yard, &unprotected(yard, &[".vscode"]), "echo x > .vscode/tasks.json");
+}
+
+fn protected_path_replaced_by_a_link_is_restored(yard: &Yard) {
+    std::fs::create_dir_all(yard.granted("editor")).unwrap();
+    symlink("editor", yard.granted(".vscode")).unwrap();
+    let text = "mkdir evil; ln -sfn evil .vscode; echo x > evil/tasks.json";
+    let result = succeeds(yard, &guarded(yard), text);
+    assert_eq!(put_back(&result).len(), 1, "{result:?}");
+    assert_eq!(std::fs::read_link(yard.granted(".vscode")).unwrap(), Path::new("editor"));
+    let result = run_in(yard, &guarded(yard), "echo x > editor/tasks.json");
+    assert!(!result.status.unwrap().success(), "{result:?}");
+    let result = succeeds(yard, &guarded(yard), "ln -s evil .husky");
+    assert_eq!(put_back(&result).len(), 1, "{result:?}");
+    assert!(!yard.granted(".husky").exists());
+}
+
+fn protected_paths_are_checked_after_a_timeout(yard: &Yard) {
+    let text = "cd ../granted && mkdir .husky && echo x > .husky/pre-commit && sleep 60";
+    let result = run_with(yard, &guarded(yard), text, Some(Duration::from_secs(1)));
+    assert!(result.status.is_none(), "{result:?}");
+    assert_eq!(put_back(&result).len(), 1, "{result:?}");
+    assert!(!yard.granted(".husky").exists());
+}
+
+fn workspace_has_no_protected_paths(yard: &Yard) {
+    let text = "mkdir -p .git/hooks .vscode && echo x > .git/hooks/pre-commit && echo x > .bashrc";
+    let result = run_with(yard, &guarded(yard), text, None);
+    assert!(result.status.unwrap().success() && put_back(&result).is_empty(), "{result:?}");
+    assert!(yard.inside(".git/hooks/pre-commit").exists());
+}
+
+/// Git treats any directory with the right files as a repository.
+fn new_bare_repository_is_disarmed(yard: &Yard) {
+    let text = "git init -q --bare lib && git -C lib config core.fsmonitor id";
+    let result = succeeds(yard, &guarded(yard), text);
+    assert_eq!(put_back(&result).len(), 1, "{result:?}");
+    let mut command = Command::new("/usr/bin/git");
+    command.args(["rev-parse", "--git-dir"]).current_dir(yard.granted("lib"));
+    command.env("GIT_CEILING_DIRECTORIES", yard.granted(""));
+    assert!(!command.output().unwrap().status.success());
+}
+
+fn moved_repository_stays_a_repository(yard: &Yard) {
+    repository(&yard.granted("one/project"));
+    let result = succeeds(yard, &guarded(yard), "mv one two && git -C two/project log --oneline");
+    assert!(put_back(&result).is_empty(), "{result:?}");
+    git(&yard.granted("two/project"), "log");
+}
+
+fn commit_needs_an_unprotected_git_directory(yard: &Yard) {
+    repository(&yard.granted(""));
+    let commit = "echo 2 > f && git -c user.name=a -c user.email=a@b commit -q -a -m two";
+    let result = run_in(yard, &guarded(yard), commit);
+    assert!(result.output.contains("Read-only file system"), "{result:?}");
+    let rules = unprotected(yard, &[".git"]);
+    let result = succeeds(yard, &rules, commit);
+    assert!(put_back(&result).is_empty(), "{result:?}");
+    assert!(git(&yard.granted(""), "log --oneline").contains("two"));
+    for text in ["git config core.pager id", "echo x > .git/hooks/pre-commit", "rm .git/config"] {
+        let result = run_in(yard, &rules, text);
+        assert!(!result.status.unwrap().success(), "{text}: {result:?}");
+    }
+    let result = run_in(yard, &rules, "echo evil > .git/commondir; rm -rf .git/commondir.lock");
+    assert_eq!(put_back(&result).len(), 1, "{result:?}");
+    let rules = unprotected(yard, &[".git/config", ".git/hooks"]);
+    succeeds(yard, &rules, "git config core.pager cat && echo x > .git/hooks/pre-commit");
+}
+
+fn new_repository_in_an_unprotected_git_directory_runs_nothing(yard: &Yard) {
+    let rules = unprotected(yard, &[".git"]);
+    let result = succeeds(yard, &rules, "git init -q new && git clone -q new copy 2> /dev/null");
+    assert!(put_back(&result).is_empty(), "{result:?}");
+    git(&yard.granted("new"), "status");
+    let text = "git init -q bad && git -C bad config core.fsmonitor id && \
+                echo x > bad/.git/hooks/pre-commit";
+    let result = succeeds(yard, &rules, text);
+    assert_eq!(put_back(&result).len(), 2, "{result:?}");
+    assert!(!yard.granted("bad/.git/config").exists() && !yard.granted("bad/.git/hooks").exists());
+}

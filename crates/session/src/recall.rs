@@ -1,0 +1,365 @@
+//! Search over everything that was said in a session: also what is no longer in the context, and
+//! results that were too long to be sent whole.
+//!
+//! The index is built from the log when it is first used, and grows with the session.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use waterline::ledger::text_of;
+use waterline::message::{Body, Message, Role};
+use waterline_log::{Entry, Log, LogError, Tip};
+use waterline_memory::{Index, Message as Indexed, Reason};
+use waterline_provider::wire::parse_stored;
+
+/// Returns a text without the notes that the host program added to it.
+type Clean = fn(&str) -> &str;
+
+/// The most bytes of an artifact that are searched.
+const ARTIFACT_BYTES: usize = 1_000_000;
+
+/// The index of one session. It is shared by everything that searches the session.
+#[derive(Debug)]
+pub struct Recall {
+    clean: Clean,
+    recalled: Mutex<Recalled>,
+}
+
+#[derive(Debug, Default)]
+struct Recalled {
+    index: Index,
+    /// Where each text of the index is from.
+    sources: Vec<Source>,
+    /// The messages up to here are in the index.
+    tip: Option<Tip>,
+}
+
+#[derive(Clone, Debug)]
+struct Source {
+    position: u64,
+    artifact: Option<String>,
+}
+
+/// A message that a search found.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Passage {
+    /// The number of the message in the session, from 1.
+    pub position: u64,
+    /// Its author.
+    pub role: Role,
+    /// Its time, in milliseconds since 1970.
+    pub time: i64,
+    /// The part of its text with the most words of the question.
+    pub text: String,
+    /// The id of the artifact that has the text, if the message shows only a part of it.
+    pub artifact: Option<String>,
+    /// Why it was found, the most important reason first.
+    pub reasons: Vec<Reason>,
+}
+
+impl Recall {
+    /// Creates an empty index. `clean` returns a text of the user without the notes that the host
+    /// program added to it: they are not what the user said.
+    #[must_use]
+    pub fn new(clean: fn(&str) -> &str) -> Self {
+        Self { clean, recalled: Mutex::default() }
+    }
+
+    /// Returns the messages of a session that answer a question best, best first. Only messages
+    /// before the position `before` are returned, and only those that something speaks for.
+    ///
+    /// # Errors
+    /// If the log cannot be read.
+    pub fn search(
+        &self,
+        log: &Log,
+        session: &str,
+        request: &RecallRequest<'_>,
+    ) -> Result<Vec<Passage>, LogError> {
+        let tip = log.session(session)?.tip;
+        let mut recalled = self.lock();
+        recalled.update(log, session, tip, self.clean)?;
+        recalled.search(log, session, tip, self.clean, request)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Recalled> {
+        // An index that a panic left half-built still has only texts of this session.
+        self.recalled.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What to search for.
+#[derive(Clone, Copy, Debug)]
+pub struct RecallRequest<'a> {
+    /// The question.
+    pub question: &'a str,
+    /// The most messages that are returned.
+    pub count: usize,
+    /// The most characters of each text.
+    pub chars: usize,
+    /// Only messages before this position are returned.
+    pub before: u64,
+}
+
+impl Recalled {
+    /// Adds the messages since the last update. After a rewind the index is built anew.
+    fn update(&mut self, log: &Log, session: &str, tip: Tip, clean: Clean) -> Result<(), LogError> {
+        if self.tip.is_some_and(|known| !tip.extends(known)) {
+            *self = Self::default();
+        }
+        let from = self.tip.map_or(0, |known| known.position());
+        log.each(tip, from..tip.position(), |entry| self.add(log, session, &entry, clean))?;
+        self.tip = Some(tip);
+        Ok(())
+    }
+
+    fn add(
+        &mut self,
+        log: &Log,
+        session: &str,
+        entry: &Entry,
+        clean: Clean,
+    ) -> Result<(), LogError> {
+        let message = entry.message(parse_stored);
+        if message.role == Role::System {
+            return Ok(());
+        }
+        let position = entry.position;
+        self.add_text(entry, clean(&text_of(&message)), Source { position, artifact: None });
+        for artifact in artifacts(&message) {
+            if let Some(text) = artifact_text(log, session, &artifact)? {
+                let source = Source { position, artifact: Some(artifact) };
+                self.add_text(entry, &text, source);
+            }
+        }
+        Ok(())
+    }
+
+    fn add_text(&mut self, entry: &Entry, text: &str, source: Source) {
+        let date = Timestamp::from_millisecond(entry.time).ok();
+        let date = date.map(|time| time.to_zoned(TimeZone::UTC).date());
+        let speaker = entry.role.name();
+        self.index.add(&Indexed { session: "", speaker, date, text });
+        self.sources.push(source);
+    }
+
+    fn search(
+        &self,
+        log: &Log,
+        session: &str,
+        tip: Tip,
+        clean: Clean,
+        request: &RecallRequest<'_>,
+    ) -> Result<Vec<Passage>, LogError> {
+        let is_before =
+            |at: usize| self.sources.get(at).is_some_and(|source| source.position < request.before);
+        let before = request.before;
+        // A message and its artifact are two texts, so more than needed are ranked.
+        let hits = self.index.rank(request.question, is_before).best(request.count * 2);
+        let mut passages: Vec<Passage> = Vec::new();
+        for hit in
+            hits.into_iter().filter(|hit| hit.reasons.iter().any(|why| self.speaks(why, before)))
+        {
+            let Some(source) = self.sources.get(hit.message) else { continue };
+            if passages.iter().any(|known| known.position == source.position) {
+                continue;
+            }
+            let range = source.position - 1..source.position;
+            let Some(entry) = log.entries_in(tip, range)?.pop() else { continue };
+            let text = match &source.artifact {
+                Some(artifact) => artifact_text(log, session, artifact)?.unwrap_or_default(),
+                None => clean(&text_of(&entry.message(parse_stored))).to_owned(),
+            };
+            passages.push(Passage {
+                position: source.position,
+                role: entry.role,
+                time: entry.time,
+                text: excerpt(&text, words(&hit.reasons), request.chars),
+                artifact: source.artifact.clone(),
+                reasons: hit.reasons,
+            });
+            if passages.len() == request.count {
+                break;
+            }
+        }
+        Ok(passages)
+    }
+}
+
+impl Recalled {
+    /// Whether a reason is enough to return a message. That its session fits is not, and a neighbour
+    /// must be a message that could be returned itself.
+    fn speaks(&self, reason: &Reason, before: u64) -> bool {
+        match reason {
+            Reason::Words(_) | Reason::Speaker | Reason::Date | Reason::Meaning => true,
+            Reason::Neighbour(at) => {
+                self.sources.get(*at).is_some_and(|source| source.position < before)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Returns the ids of the artifacts that have the whole of a message's truncated texts.
+fn artifacts(message: &Message) -> Vec<String> {
+    let results = message.parts.iter().flat_map(|part| match &part.body {
+        Body::Result(result) => result.parts.as_slice(),
+        _ => &[],
+    });
+    let parts = message.parts.iter().chain(results);
+    parts.filter_map(|part| part.truncated.as_ref()?.artifact.clone()).collect()
+}
+
+/// Returns the text of an artifact of a session. Ids in messages are prefixes of the hash.
+fn artifact_text(log: &Log, session: &str, id: &str) -> Result<Option<String>, LogError> {
+    let known = log.artifacts(session)?;
+    let Some(artifact) = known.into_iter().find(|artifact| artifact.hash.starts_with(id)) else {
+        return Ok(None);
+    };
+    let mut bytes = log.artifact(&artifact.hash)?;
+    bytes.truncate(ARTIFACT_BYTES);
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+fn words(reasons: &[Reason]) -> &[String] {
+    let words = reasons.iter().find_map(|reason| match reason {
+        Reason::Words(words) => Some(words.as_slice()),
+        _ => None,
+    });
+    words.unwrap_or_default()
+}
+
+/// Returns the part of a text that has the most of these words, at most `max` characters of it.
+fn excerpt(text: &str, words: &[String], max: usize) -> String {
+    let chars: Vec<char> = text.trim().chars().collect();
+    if chars.len() <= max {
+        return chars.into_iter().collect();
+    }
+    let lower: Vec<char> = chars.iter().map(|c| c.to_lowercase().next().unwrap_or(*c)).collect();
+    let mut found: Vec<(usize, usize)> = Vec::new();
+    for (number, word) in words.iter().enumerate() {
+        let word: Vec<char> = word.to_lowercase().chars().collect();
+        let matches = lower.windows(word.len().max(1)).enumerate();
+        found.extend(matches.filter(|(_, window)| *window == word).map(|(at, _)| (at, number)));
+    }
+    // The rarest word says most.
+    let count = |word: usize| found.iter().filter(|(_, number)| *number == word).count();
+    let rarest = (0..words.len()).filter(|&word| count(word) > 0).min_by_key(|&word| count(word));
+    let places = found.iter().filter(|(_, number)| Some(*number) == rarest).map(|(at, _)| *at);
+    // The text before a word is part of its meaning.
+    let lead = max / 3;
+    let distinct = |place: usize| {
+        let from = place.saturating_sub(lead);
+        let inside = found.iter().filter(|(at, _)| (from..from + max).contains(at));
+        let mut numbers: Vec<usize> = inside.map(|(_, number)| *number).collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers.len()
+    };
+    // The first of the best places.
+    let places: Vec<usize> = places.collect();
+    let best = places.iter().rev().max_by_key(|&&place| distinct(place)).copied().unwrap_or(0);
+    let from = best.saturating_sub(lead).min(chars.len() - max);
+    let shown: String = chars.iter().skip(from).take(max).collect();
+    let head = if from > 0 { "…" } else { "" };
+    let tail = if from + max < chars.len() { "…" } else { "" };
+    format!("{head}{shown}{tail}")
+}
+
+#[cfg(test)]
+mod tests {
+    use waterline::tokens::{Counter, Method};
+    use waterline_log::{Incoming, RewindTarget, Session};
+
+    use super::*;
+
+    struct Bed {
+        _directory: tempfile::TempDir,
+        log: Log,
+        recall: Recall,
+    }
+
+    impl Bed {
+        fn new() -> Self {
+            let directory = tempfile::tempdir().unwrap();
+            let log = Log::open(&directory.path().join("log.db").display().to_string()).unwrap();
+            log.create(Session::new("s")).unwrap();
+            Self { _directory: directory, log, recall: Recall::new(|text| text) }
+        }
+
+        fn say(&self, message: &Message) {
+            let counter = Counter::new(Method::Chars4, 1_000);
+            let tip = self.log.session("s").unwrap().tip;
+            self.log.append("s", tip, vec![Incoming::of(message, &counter)]).unwrap();
+        }
+
+        fn search(&self, question: &str) -> Vec<Passage> {
+            let request = RecallRequest { question, count: 3, chars: 60, before: u64::MAX };
+            self.recall.search(&self.log, "s", &request).unwrap()
+        }
+    }
+
+    #[test]
+    fn messages_are_found_from_the_first_one_and_as_they_come() {
+        let bed = Bed::new();
+        bed.say(&Message::user("The staging database is on port 5433."));
+        assert_eq!(bed.search("which port has the database?")[0].position, 1);
+        bed.say(&Message::assistant("Noted."));
+        bed.say(&Message::user("The harbour office opens at nine."));
+        let found = bed.search("When does the harbour office open?");
+        assert_eq!((found[0].position, found[0].role), (3, Role::User));
+        assert!(
+            matches!(&found[0].reasons[0], Reason::Words(words) if words.contains(&"harbour".to_owned()))
+        );
+    }
+
+    #[test]
+    fn chinese_questions_find_chinese_messages() {
+        let bed = Bed::new();
+        bed.say(&Message::user("记住：大门密码是4711"));
+        bed.say(&Message::assistant("好的"));
+        assert_eq!(bed.search("大门密码是多少？")[0].position, 1);
+    }
+
+    #[test]
+    fn artifact_of_a_truncated_result_is_searched() {
+        let bed = Bed::new();
+        let text = format!("{}module_33 failed\n{}", "ok\n".repeat(900), "ok\n".repeat(900));
+        let artifact =
+            bed.log.put_artifact("s", "text/plain", "ok", text.clone().into_bytes()).unwrap();
+        let id: String = artifact.hash.chars().take(16).collect();
+        let cut = waterline::truncate::Cut::new(40, 20).artifact(id.clone());
+        let short = waterline::truncate::truncate(&text, &cut).unwrap();
+        let mut message = Message::user(&short.text);
+        message.parts[0].truncated = Some(Box::new(short.truncated));
+        bed.say(&message);
+        let found = bed.search("module_33");
+        assert_eq!((found[0].position, found[0].artifact.as_ref()), (1, Some(&id)));
+        assert!(found[0].text.contains("module_33 failed"), "{}", found[0].text);
+    }
+
+    #[test]
+    fn rewound_messages_are_not_found() {
+        let bed = Bed::new();
+        bed.say(&Message::user("one apple"));
+        bed.say(&Message::user("two pears"));
+        assert_eq!(bed.search("pears")[0].position, 2);
+        bed.log.rewind("s", RewindTarget::Messages(1)).unwrap();
+        bed.say(&Message::user("three plums"));
+        assert!(bed.search("pears").is_empty());
+        let found = bed.search("plums");
+        assert_eq!((found[0].position, found[0].text.as_str()), (2, "three plums"));
+    }
+
+    #[test]
+    fn excerpt_shows_the_place_with_the_most_words() {
+        let text =
+            format!("port {} the database port is 5433 {}", "x".repeat(200), "y".repeat(200));
+        let words = ["port".to_owned(), "database".to_owned()];
+        let shown = excerpt(&text, &words, 60);
+        assert!(shown.contains("database port is 5433"), "{shown}");
+        assert!(shown.starts_with('…') && shown.ends_with('…'));
+        assert_eq!(excerpt("short", &words, 60), "short");
+    }
+}

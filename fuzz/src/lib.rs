@@ -1,0 +1,3 @@
+//! The fuzz targets of Waterline, as a library.
+
+pub mod entries;
