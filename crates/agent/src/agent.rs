@@ -25,7 +25,7 @@ use std::sync::atomic::Ordering;
 
 use serde_json::Value;
 use waterline::message::{Message, Role, ToolCall};
-use waterline_log::{Log, Session};
+use waterline_log::{Log, LogError, Session};
 use waterline_provider::answer::Answer;
 use waterline_provider::wire::Tool;
 use waterline_sandbox::Workspace;
@@ -99,7 +99,15 @@ impl Agent {
             vec![Arc::clone(&frontend) as Arc<dyn Observer>];
         observers.extend(config.observers.iter().cloned());
         let sides = (Observers::new(observers), frontend as Arc<dyn Approver>);
-        Self::open_at(log, session, config, sides, shared, 0).await
+        let open = || {
+            let sides = (sides.0.clone(), Arc::clone(&sides.1));
+            Self::open_at(log.clone(), session, config.clone(), sides, Arc::clone(&shared), 0)
+        };
+        match open().await {
+            // Another process opened the session at the same time and has already continued it.
+            Err(AgentError::Session(SessionError::Log(LogError::Conflict { .. }))) => open().await,
+            opened => opened,
+        }
     }
 
     /// Opens a session `depth` agents below the first one.

@@ -26,7 +26,7 @@ pub struct Skill {
     /// What the skill does and when to use it.
     pub description: String,
     /// The directory.
-    pub folder: PathBuf,
+    pub directory: PathBuf,
 }
 
 #[derive(Deserialize)]
@@ -93,7 +93,7 @@ fn read(parent: &Directory, path: &Path) -> Result<Skill, String> {
         name: one_line(&head.name.unwrap_or_else(|| id.clone()), NAME_CHARS),
         id,
         description: one_line(&head.description.unwrap_or_default(), DESCRIPTION_CHARS),
-        folder: path.to_owned(),
+        directory: path.to_owned(),
     })
 }
 
@@ -112,7 +112,7 @@ pub(crate) fn unpack(skills: &[Skill], workspace: &Workspace) {
     for skill in skills {
         let to = workspace.path().join("skills").join(&skill.id).display().to_string();
         if workspace.entries(&to).is_err() {
-            workspace.copy_into(&to, &skill.folder);
+            workspace.copy_into(&to, &skill.directory);
         }
     }
 }

@@ -71,7 +71,7 @@ async fn s0_48_to_s0_58_the_pdf_skill_by_a_sub_agent() {
     let mut config = bed.config(&server);
     let description = "PDF 转图片".to_owned();
     config.skills =
-        vec![Skill { id: "pdf".to_owned(), name: "pdf".to_owned(), description, folder: skill }];
+        vec![Skill { id: "pdf".to_owned(), name: "pdf".to_owned(), description, directory: skill }];
     bed.open(config).await.turn(UserInput::new("把 PDF 转成图片")).await.unwrap();
 
     let child = children(&bed, "s").pop().unwrap();

@@ -53,7 +53,7 @@ fn program(script: &str, timeout: Duration) -> Server {
         program: "/bin/bash".to_owned(),
         arguments,
         environment,
-        folder: PathBuf::from("/usr"),
+        directory: PathBuf::from("/usr"),
     };
     Server { name: "demo".to_owned(), transport, tools: None, timeout }
 }
@@ -162,7 +162,7 @@ async fn a_program_that_does_not_start_or_answer_is_an_error_with_a_reason() {
         program: "/nowhere/tide-server".to_owned(),
         arguments: Vec::new(),
         environment: BTreeMap::new(),
-        folder: PathBuf::from("/"),
+        directory: PathBuf::from("/"),
     };
     let error = connect(&server).await.unwrap_err();
     assert!(error.starts_with("MCP server demo: cannot start /nowhere/tide-server: "), "{error}");

@@ -274,7 +274,7 @@ async fn run(seed: u64, crash_at: Option<usize>) -> usize {
         }
     }
     drop(processes);
-    check(&world);
+    check(&world, seed);
     first_polls
 }
 
@@ -311,11 +311,11 @@ async fn crash(world: &World, process: &mut Process) {
     }
 }
 
-fn check(world: &World) {
+fn check(world: &World, seed: u64) {
     let log = world.bed.log();
     assert!(log.verify(|_, _| ()).unwrap().problems.is_empty());
     let messages = world.bed.messages("s");
-    let story = world.bed.story("s").join("\n");
+    let story = format!("seed {seed}\n{}", world.bed.story("s").join("\n"));
     for (call, runs) in &*world.witness.runs.lock().unwrap() {
         assert_eq!(*runs, 1, "{call} ran {runs} times\n{story}");
     }

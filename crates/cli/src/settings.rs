@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use waterline::model::{Model, Models};
 use waterline::policy::Policy;
-use waterline::warning::{Oddity, Warning};
+use waterline::warning::{Warning, WarningKind};
 use waterline_agent::approval::Mode;
 use waterline_config::{Config, ConfigError};
 
@@ -71,7 +71,7 @@ pub fn model(name: Option<&str>) -> (Arc<Model>, Option<Warning>) {
         Some(name) => text!("model-unknown", name = name, window = window),
         None => text!("model-not-named", window = window),
     };
-    (model, Some(Warning::new(Oddity::UnknownModel, text)))
+    (model, Some(Warning::new(WarningKind::UnknownModel, text)))
 }
 
 #[cfg(test)]

@@ -138,9 +138,10 @@ fn every_text_that_the_code_names_exists_and_every_text_is_used() {
     let missing: Vec<_> = used.iter().filter(|id| !texts.contains_key(*id)).collect();
     assert!(missing.is_empty(), "texts that are not in locales/en: {missing:?}");
     // The ids of descriptions of commands, of reasons and of risks are made from their names.
-    let is_made =
+    let has_summary =
         |id: &str| ["command-", "reason-", "risk-"].iter().any(|start| id.starts_with(start));
-    let unused: Vec<_> = texts.keys().filter(|id| !used.contains(*id) && !is_made(id)).collect();
+    let unused: Vec<_> =
+        texts.keys().filter(|id| !used.contains(*id) && !has_summary(id)).collect();
     assert!(unused.is_empty(), "texts that no code uses: {unused:?}");
 }
 

@@ -42,14 +42,14 @@ fn plan_explains_the_distance_to_the_low_mark() {
     assert!(ended.out.contains("\nthe summary block uses "), "{}", ended.out);
     let ended = run(&[["plan", &example(), "--json"].as_slice(), &set].concat(), "");
     let plan = &json_lines(&ended.out)[0];
-    let landing = &plan["landing"];
-    let last = landing["steps"].as_array().unwrap().last().unwrap();
-    let block = landing["block"].as_u64().unwrap();
-    assert!(block <= landing["block_budget"].as_u64().unwrap(), "{landing}");
+    let fold_report = &plan["fold_report"];
+    let last = fold_report["steps"].as_array().unwrap().last().unwrap();
+    let block = fold_report["block"].as_u64().unwrap();
+    assert!(block <= fold_report["block_budget"].as_u64().unwrap(), "{fold_report}");
     let after = plan["tokens"]["after"].as_u64().unwrap();
-    assert_eq!(after, last["left"].as_u64().unwrap() + block, "{landing}");
+    assert_eq!(after, last["left"].as_u64().unwrap() + block, "{fold_report}");
     let fits = run(&["plan", "-", "--json"], CHAT);
-    assert!(json_lines(&fits.out)[0]["landing"].is_null(), "{}", fits.out);
+    assert!(json_lines(&fits.out)[0]["fold_report"].is_null(), "{}", fits.out);
 }
 
 #[test]

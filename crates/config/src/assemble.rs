@@ -389,7 +389,7 @@ fn server(name: &str, own: &McpSettings, environment: &Environment) -> Server {
                 program: program.clone(),
                 arguments: own.args.clone(),
                 environment: variables,
-                folder: start_directory(own.cwd.as_deref(), environment),
+                directory: start_directory(own.cwd.as_deref(), environment),
             }
         }
         (None, url) => {

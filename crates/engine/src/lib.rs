@@ -50,4 +50,4 @@ pub use policy::{Policy, PolicyError};
 pub use stage::Stage;
 pub use summary::Summary;
 pub use tokens::{Calibration, Counter, Method};
-pub use warning::{Oddity, Warning};
+pub use warning::{Warning, WarningKind};

@@ -5,7 +5,7 @@ use std::fmt;
 /// What a warning is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum Oddity {
+pub enum WarningKind {
     /// A call without a result.
     UnansweredCall,
     /// A result without a call.
@@ -59,20 +59,20 @@ pub struct Warning {
     /// The index of the message in the history, if the warning is about one message.
     pub at: Option<usize>,
     /// What the warning is about.
-    pub oddity: Oddity,
+    pub kind: WarningKind,
     /// What was found and what was done, for people.
     pub text: String,
 }
 
 impl Warning {
     /// Creates a warning about one message.
-    pub fn at(at: usize, oddity: Oddity, text: impl Into<String>) -> Self {
-        Self { at: Some(at), oddity, text: text.into() }
+    pub fn at(at: usize, kind: WarningKind, text: impl Into<String>) -> Self {
+        Self { at: Some(at), kind, text: text.into() }
     }
 
     /// Creates a warning that is not about a single message.
-    pub fn new(oddity: Oddity, text: impl Into<String>) -> Self {
-        Self { at: None, oddity, text: text.into() }
+    pub fn new(kind: WarningKind, text: impl Into<String>) -> Self {
+        Self { at: None, kind, text: text.into() }
     }
 }
 

@@ -3,8 +3,8 @@
 
 use waterline::plan::Generation;
 use waterline::{
-    Context, Counter, FoldLevel, Message, Method, Model, ModelEntry, Models, Oddity, Policy,
-    ToolCall, Treatment,
+    Context, Counter, FoldLevel, Message, Method, Model, ModelEntry, Models, Policy, ToolCall,
+    Treatment, WarningKind,
 };
 
 fn small() -> Context {
@@ -149,7 +149,7 @@ fn the_prompt_of_a_wanted_summary_follows_the_conversation() {
 #[test]
 fn the_model_sets_the_window_and_the_counter() {
     let unknown = Context::builder().model("my-model").build().unwrap();
-    assert!(unknown.warnings().any(|warning| warning.oddity == Oddity::UnknownModel));
+    assert!(unknown.warnings().any(|warning| warning.kind == WarningKind::UnknownModel));
     let mut entry = ModelEntry::new("my-model");
     entry.window = Some(10_000);
     entry.output = Some(1_000);

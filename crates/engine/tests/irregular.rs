@@ -1,4 +1,4 @@
-//! Irregular input: each oddity is repaired in what is sent, with a warning, and the original
+//! Irregular input: each is repaired in what is sent, with a warning, and the original
 //! message stays.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
@@ -6,7 +6,7 @@ use waterline::history::{AtomKind, History};
 use waterline::message::{Body, Message, Part, Role, ToolCall, ToolResult};
 use waterline::plan::Generation;
 use waterline::validity;
-use waterline::{Context, Counter, Method, Oddity};
+use waterline::{Context, Counter, Method, WarningKind};
 use waterline_testkit::{messages, show};
 
 fn history(notation: &str) -> History {
@@ -23,7 +23,7 @@ fn context(history: &History) -> String {
     let mut context = resumed(history, "auto", 1_000_000);
     let next = context.plan();
     assert!(
-        next.warnings().iter().all(|warning| warning.oddity != Oddity::Internal),
+        next.warnings().iter().all(|warning| warning.kind != WarningKind::Internal),
         "{:?}",
         next.warnings()
     );
@@ -32,10 +32,10 @@ fn context(history: &History) -> String {
     show(sent)
 }
 
-fn check(notation: &str, sent: &str, oddities: &[Oddity]) {
+fn check(notation: &str, sent: &str, kinds: &[WarningKind]) {
     let history = history(notation);
-    let found: Vec<Oddity> = history.warnings().iter().map(|warning| warning.oddity).collect();
-    assert_eq!(found, oddities, "{notation}: {:?}", history.warnings());
+    let found: Vec<WarningKind> = history.warnings().iter().map(|warning| warning.kind).collect();
+    assert_eq!(found, kinds, "{notation}: {:?}", history.warnings());
     assert_eq!(context(&history), sent, "{notation}");
 }
 
@@ -54,20 +54,20 @@ fn unanswered_calls_are_answered_as_interrupted() {
 /// V1, S0.43: a result whose call is unknown.
 #[test]
 fn orphan_results_are_not_sent() {
-    check("H T(x) A", "H A", &[Oddity::OrphanResult]);
-    check("T(x) T(y)", "", &[Oddity::OrphanResult, Oddity::OrphanResult]);
+    check("H T(x) A", "H A", &[WarningKind::OrphanResult]);
+    check("T(x) T(y)", "", &[WarningKind::OrphanResult, WarningKind::OrphanResult]);
 }
 
 #[test]
 fn a_second_result_is_not_sent() {
-    check("H A[a] T(a) T(a) A", "H A[a] T(a) A", &[Oddity::SecondResult]);
+    check("H A[a] T(a) T(a) A", "H A[a] T(a) A", &[WarningKind::SecondResult]);
 }
 
 /// V3: a repeated id is renamed in the call and in its result.
 #[test]
 fn repeated_ids_are_renamed_on_both_sides() {
-    check("H A[a] T(a) H A[a] T(a)", "H A[a] T(a) H A[a_2] T(a_2)", &[Oddity::RepeatedId]);
-    check("H A[a,a] T(a) T(a)", "H A[a,a_2] T(a) T(a_2)", &[Oddity::RepeatedId]);
+    check("H A[a] T(a) H A[a] T(a)", "H A[a] T(a) H A[a_2] T(a_2)", &[WarningKind::RepeatedId]);
+    check("H A[a,a] T(a) T(a)", "H A[a,a_2] T(a) T(a_2)", &[WarningKind::RepeatedId]);
 }
 
 /// V3: missing ids are assigned to calls and results in order.
@@ -76,7 +76,7 @@ fn missing_ids_are_assigned_on_both_sides() {
     check(
         "H A[,] T() T()",
         "H A[call_1_0,call_1_1] T(call_1_0) T(call_1_1)",
-        &[Oddity::MissingId, Oddity::MissingId],
+        &[WarningKind::MissingId, WarningKind::MissingId],
     );
 }
 
@@ -85,24 +85,24 @@ fn missing_ids_are_assigned_on_both_sides() {
 fn a_result_before_its_call_is_sent_after_it() {
     let history = history("H T(a):early A[a] H");
     assert_eq!(context(&history), "H A[a] T(a) H");
-    let oddities: Vec<Oddity> = history.warnings().iter().map(|warning| warning.oddity).collect();
-    assert_eq!(oddities, [Oddity::OrphanResult, Oddity::EarlyResult]);
+    let kinds: Vec<WarningKind> = history.warnings().iter().map(|warning| warning.kind).collect();
+    assert_eq!(kinds, [WarningKind::OrphanResult, WarningKind::EarlyResult]);
 }
 
 /// A result that comes after a user message is sent right after its call.
 #[test]
 fn a_late_result_is_sent_after_its_call() {
-    check("H A[a] H T(a) A", "H A[a] T(a) H A", &[Oddity::LateResult]);
+    check("H A[a] H T(a) A", "H A[a] T(a) H A", &[WarningKind::LateResult]);
 }
 
 #[test]
 fn two_user_messages_in_a_row_both_stay() {
-    check("H H A", "H H A", &[Oddity::RepeatedUser]);
+    check("H H A", "H H A", &[WarningKind::RepeatedUser]);
 }
 
 #[test]
 fn a_system_message_in_the_middle_stays_in_its_place() {
-    check("S H A S H", "S H A S H", &[Oddity::MidSystem]);
+    check("S H A S H", "S H A S H", &[WarningKind::MidSystem]);
 }
 
 /// Parallel calls that a wire writes as separate items are one step.
@@ -124,10 +124,15 @@ fn blank_texts_are_removed() {
     assert_eq!(context(&history), "H");
     assert_eq!(history.message(0).unwrap().parts.len(), 1);
     assert_eq!(history.source(0).unwrap().parts.len(), 2, "the original stays");
-    let oddities: Vec<Oddity> = history.warnings().iter().map(|warning| warning.oddity).collect();
+    let kinds: Vec<WarningKind> = history.warnings().iter().map(|warning| warning.kind).collect();
     assert_eq!(
-        oddities,
-        [Oddity::BlankText, Oddity::BlankText, Oddity::EmptyMessage, Oddity::EmptyMessage]
+        kinds,
+        [
+            WarningKind::BlankText,
+            WarningKind::BlankText,
+            WarningKind::EmptyMessage,
+            WarningKind::EmptyMessage
+        ]
     );
 }
 
@@ -214,7 +219,7 @@ fn parts_that_the_role_cannot_have_are_removed() {
     history.append(Message::new(Role::System, vec![Body::Call(call).into()]));
     assert_eq!(context(&history), "H A");
     let misplaced =
-        history.warnings().iter().filter(|warning| warning.oddity == Oddity::MisplacedPart);
+        history.warnings().iter().filter(|warning| warning.kind == WarningKind::MisplacedPart);
     assert_eq!(misplaced.count(), 3);
 }
 
@@ -271,8 +276,8 @@ fn images_between_results_are_sent_after_them() {
 #[test]
 fn calls_without_a_result_are_loose_ends() {
     let history = history("H A[a,b] T(a) H");
-    let ends: Vec<Oddity> = history.loose_ends().iter().map(|warning| warning.oddity).collect();
-    assert_eq!(ends, [Oddity::UnansweredCall]);
+    let ends: Vec<WarningKind> = history.loose_ends().iter().map(|warning| warning.kind).collect();
+    assert_eq!(ends, [WarningKind::UnansweredCall]);
 }
 
 /// Renaming the same id thousands of times is fast.

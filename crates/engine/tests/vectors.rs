@@ -14,7 +14,7 @@ use waterline::message::{Message, Part, Role};
 use waterline::policy::{FoldRule, Policy, Size};
 use waterline::stage::{Halve, Repair, RepairMode, Stage, Window};
 use waterline::{
-    Action, Context, Counter, Figures, Method, Oddity, Slot, Treatment, Wanted, Warning,
+    Action, Context, Counter, Figures, Method, Slot, Treatment, Wanted, Warning, WarningKind,
 };
 use waterline_testkit::{messages, show};
 
@@ -257,7 +257,7 @@ fn e20_one_message_larger_than_the_window() {
         );
         assert!(planned.tokens.after <= 4_000, "{}: {}", preset.name, planned.tokens.after);
         assert!(
-            planned.warnings.iter().any(|warning| warning.oddity == Oddity::Budget),
+            planned.warnings.iter().any(|warning| warning.kind == WarningKind::Budget),
             "{}",
             preset.name
         );

@@ -90,7 +90,8 @@ impl Log {
 }
 
 /// Returns the session if the step was stored before and its writer retries because it never
-/// received the reply; else a conflict.
+/// received the reply; else a conflict. It is a conflict too if the session has moved on since: the
+/// writer does not know the newer messages and must read them before it continues.
 fn stored_before(
     connection: &mut dyn Connection,
     planned: &Session,
@@ -98,8 +99,9 @@ fn stored_before(
     step: &Step,
 ) -> Result<Session> {
     let was_sent = step.sent.is_none() || stored.frozen != planned.frozen;
+    let end = planned.tip.position + step.messages.len() as u64;
     match appended_before(connection, &stored, planned.tip, &step.messages)? {
-        Some(_) if was_sent => Ok(stored),
+        Some(_) if was_sent && stored.tip.position == end => Ok(stored),
         _ => Err(conflict(&stored)),
     }
 }

@@ -15,7 +15,7 @@ use waterline::plan::{Action, Budget, Generation, Input, Plan, Treatment, plan};
 use waterline::policy::Policy;
 use waterline::tokens::{Counter, Method};
 use waterline::validity;
-use waterline::warning::Oddity;
+use waterline::warning::WarningKind;
 use waterline_provider::wire::{self, Rendered};
 use waterline_testkit::{Event, conversation, write};
 
@@ -168,7 +168,7 @@ fn check_window(planned: &Plan, history: &History, window: usize) -> Result<(), 
         planned.action
     );
     prop_assert!(
-        planned.warnings.iter().any(|warning| warning.oddity == Oddity::Budget),
+        planned.warnings.iter().any(|warning| warning.kind == WarningKind::Budget),
         "and no warning"
     );
     Ok(())

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use waterline::history::History;
 use waterline::message::{Body, Message, Wire};
 use waterline::tokens::Counter;
-use waterline::warning::Oddity;
+use waterline::warning::WarningKind;
 use waterline_provider::wire::{self, Conversation};
 
 fn parse(text: &str) -> Conversation {
@@ -222,9 +222,9 @@ fn lone_surrogates_and_null_contents_are_reported() {
     let conversation = parse(
         r#"[{"role":"user","content":"half \ud83d pair"},{"role":"user","content":null},{"role":"assistant","content":null,"tool_calls":[]}]"#,
     );
-    let oddities: Vec<Oddity> =
-        conversation.warnings.iter().map(|warning| warning.oddity).collect();
-    assert_eq!(oddities, [Oddity::LoneSurrogate, Oddity::NullContent]);
+    let kinds: Vec<WarningKind> =
+        conversation.warnings.iter().map(|warning| warning.kind).collect();
+    assert_eq!(kinds, [WarningKind::LoneSurrogate, WarningKind::NullContent]);
     let Body::Text(text) = &conversation.messages[0].parts[0].body else { panic!() };
     assert_eq!(text, "half \u{FFFD} pair");
     let sent = send(r#"[{"role":"user","content":"half \ud83d pair"}]"#, Wire::OPENAI_CHAT);

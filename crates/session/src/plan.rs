@@ -5,7 +5,7 @@ use waterline::plan::{
 };
 use waterline::reason::Reason;
 use waterline::summary::Summary;
-use waterline::warning::Oddity;
+use waterline::warning::WarningKind;
 use waterline_log::{Fold, Sent};
 
 use crate::error::SessionError;
@@ -162,7 +162,7 @@ impl LiveSession {
         };
         if plan.tokens.after > self.budget.window && !std::mem::replace(&mut self.warned_full, true)
         {
-            let texts = plan.warnings.iter().filter(|warning| warning.oddity == Oddity::Budget);
+            let texts = plan.warnings.iter().filter(|warning| warning.kind == WarningKind::Budget);
             texts.for_each(|warning| emit(Event::Notice(warning.text.clone())));
         }
         self.stage_plan(plan, fold);

@@ -76,10 +76,10 @@ async fn handshake(server: &Server) -> Result<RunningService<RoleClient, ClientC
     let client = ClientConfig::new(ClientCapabilities::default(), implementation)
         .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE);
     let connected = match &server.transport {
-        Transport::Command { program, arguments, environment, folder } => {
+        Transport::Command { program, arguments, environment, directory } => {
             rmcp::serve_client(
                 client,
-                start::process(&server.name, program, arguments, environment, folder)?,
+                start::process(&server.name, program, arguments, environment, directory)?,
             )
             .await
         }

@@ -36,7 +36,7 @@ pub enum Transport {
         environment: BTreeMap<String, String>,
         /// The directory it starts in. Not the current directory, which may be untrusted: some
         /// programs run files they find there.
-        folder: PathBuf,
+        directory: PathBuf,
     },
     /// Streamable HTTP.
     Http {
@@ -62,14 +62,14 @@ impl Transport {
 impl fmt::Debug for Transport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Command { program, arguments, environment, folder } => {
+            Self::Command { program, arguments, environment, directory } => {
                 let names: Vec<&String> = environment.keys().collect();
                 let mut shown = f.debug_struct("Command");
                 shown
                     .field("program", program)
                     .field("arguments", arguments)
                     .field("environment", &names);
-                shown.field("folder", folder).finish()
+                shown.field("directory", directory).finish()
             }
             Self::Http { url, headers } => {
                 let names: Vec<&String> = headers.keys().collect();
@@ -103,7 +103,7 @@ mod tests {
             program: "tide".to_owned(),
             arguments: Vec::new(),
             environment,
-            folder: PathBuf::from("/"),
+            directory: PathBuf::from("/"),
         };
         let shown = format!("{command:?}");
         assert!(!shown.contains("hush"), "{shown}");

@@ -131,8 +131,8 @@ plan-low-not-needed =
         [one] 1 token above the low mark, which only a fold over the high mark must reach
        *[other] { $tokens } tokens above the low mark, which only a fold over the high mark must reach
     }
-plan-landing = { $place }: { $cause }
-plan-landing-by =
+plan-fold-report = { $place }: { $cause }
+plan-fold-report-by =
     { $name ->
         [low-mark] the low mark
         [limit] the limit of the window
@@ -140,10 +140,10 @@ plan-landing-by =
         [arrival] the rules for new messages
        *[other] stage { $name }
     }
-plan-landing-dropped = { $by } was the last to drop messages ({ $count }) and left { $left } tokens
-plan-landing-shortened = nothing was dropped, and { $by } left { $left } tokens
-plan-landing-block = the summary block uses { $used } of { $budget } tokens
-plan-landing-no-block = there is no summary block
+plan-fold-report-dropped = { $by } was the last to drop messages ({ $count }) and left { $left } tokens
+plan-fold-report-shortened = nothing was dropped, and { $by } left { $left } tokens
+plan-fold-report-block = the summary block uses { $used } of { $budget } tokens
+plan-fold-report-no-block = there is no summary block
 plan-no-message = nothing to send to { $wire }: there is no message
 plan-invalid = the context breaks a rule of { $wire }: { $what }
 plan-warnings =

@@ -115,8 +115,8 @@ plan-below-low =
     }
 plan-above-low = 高于低位 { $tokens } token，因为固定的消息、最新的用户消息和最新的步骤必须保留
 plan-low-not-needed = 高于低位 { $tokens } token；只有超过高位的折叠才须降到低位
-plan-landing = { $place }：{ $cause }
-plan-landing-by =
+plan-fold-report = { $place }：{ $cause }
+plan-fold-report-by =
     { $name ->
         [low-mark] 低位规则
         [limit] 窗口上限
@@ -124,10 +124,10 @@ plan-landing-by =
         [arrival] 新消息规则
        *[other] 阶段 { $name }{ " " }
     }
-plan-landing-dropped = 最后丢弃消息的是{ $by }（{ $count } 条），剩余 { $left } token
-plan-landing-shortened = 未丢弃消息，{ $by }处理后剩余 { $left } token
-plan-landing-block = 摘要块使用了 { $budget } token 中的 { $used }
-plan-landing-no-block = 没有摘要块
+plan-fold-report-dropped = 最后丢弃消息的是{ $by }（{ $count } 条），剩余 { $left } token
+plan-fold-report-shortened = 未丢弃消息，{ $by }处理后剩余 { $left } token
+plan-fold-report-block = 摘要块使用了 { $budget } token 中的 { $used }
+plan-fold-report-no-block = 没有摘要块
 plan-no-message = 没有可发送到 { $wire } 的内容：没有消息
 plan-invalid = 上下文违反 { $wire } 的规则：{ $what }
 plan-warnings = { $count } 条警告

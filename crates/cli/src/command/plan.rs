@@ -10,7 +10,7 @@ use waterline::model::Model;
 use waterline::plan::{Budget, Generation, Input as PlanInput, plan};
 use waterline::policy::Policy;
 use waterline::tokens::Calibration;
-use waterline::warning::{Oddity, Warning};
+use waterline::warning::{Warning, WarningKind};
 use waterline_agent::{DEFAULT_POLICY, Start};
 use waterline_provider::wire::{self, Conversation};
 
@@ -115,7 +115,7 @@ fn report(
     let model_name = arguments.model.clone().or_else(|| conversation.model.clone());
     let (model, unknown) = settings::model(model_name.as_deref());
     let mut warnings: Vec<Warning> = unknown.into_iter().collect();
-    warnings.extend(policy.warnings.iter().map(|text| Warning::new(Oddity::Setting, text)));
+    warnings.extend(policy.warnings.iter().map(|text| Warning::new(WarningKind::Setting, text)));
     let messages = std::mem::take(&mut conversation.messages);
     let end = arguments.at.map_or(messages.len(), |at| at.saturating_add(conversation.outside));
     let budget = budget(arguments, &model, &conversation);
@@ -135,7 +135,7 @@ fn report(
     );
     let action = planned.action.clone();
     let tokens = planned.tokens;
-    let landing = planned.landing.clone();
+    let fold_report = planned.fold_report.clone();
     generation.freeze(&history, planned);
     let context: Vec<&Message> = generation.context(&history).collect();
     let wire = arguments.to.unwrap_or(conversation.wire);
@@ -145,12 +145,15 @@ fn report(
     // hidden.
     if rendered.messages.is_empty() {
         let text = text!("plan-no-message", wire = wire.name());
-        warnings.push(Warning::new(Oddity::EmptyMessage, text));
+        warnings.push(Warning::new(WarningKind::EmptyMessage, text));
     } else {
         let found = wire::check(wire, &rendered.texts());
         warnings.extend(found.iter().map(|violation| {
             let what = check::describe(violation);
-            Warning::new(Oddity::Internal, text!("plan-invalid", wire = wire.name(), what = what))
+            Warning::new(
+                WarningKind::Internal,
+                text!("plan-invalid", wire = wire.name(), what = what),
+            )
         }));
     }
     show(&Report {
@@ -162,7 +165,7 @@ fn report(
         rendered: &rendered,
         action: &action,
         tokens: &tokens,
-        landing: landing.as_ref(),
+        fold_report: fold_report.as_ref(),
         slots: generation.slots(),
         warnings: &warnings,
         tools: budget.tools,

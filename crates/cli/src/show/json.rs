@@ -41,9 +41,9 @@ pub fn json(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
         report.warnings.iter().map(|warning| numbered(report, warning)).collect();
     writeln!(
         out,
-        "],\"tokens\":{},\"landing\":{},\"slots\":{},\"warnings\":{}}}",
+        "],\"tokens\":{},\"fold_report\":{},\"slots\":{},\"warnings\":{}}}",
         json!(tokens),
-        json!(report.landing),
+        json!(report.fold_report),
         json!(slots),
         json!(warnings)
     )?;

@@ -2,7 +2,7 @@
 
 use waterline::history::History;
 use waterline::message::Wire;
-use waterline::plan::{Action, Figures, Landing, Slot};
+use waterline::plan::{Action, Figures, FoldReport, Slot};
 use waterline::policy::Policy;
 use waterline::warning::Warning;
 use waterline_provider::wire::Rendered;
@@ -17,7 +17,7 @@ pub struct Report<'a> {
     pub rendered: &'a Rendered,
     pub action: &'a Action,
     pub tokens: &'a Figures,
-    pub landing: Option<&'a Landing>,
+    pub fold_report: Option<&'a FoldReport>,
     pub slots: &'a [Slot],
     pub warnings: &'a [Warning],
     /// Tokens of the tool definitions.

@@ -6,8 +6,8 @@ use anstyle::{AnsiColor, Style};
 use anyhow::Result;
 use unicode_width::UnicodeWidthStr;
 use waterline::history::AtomKind;
-use waterline::plan::{Action, Figures, Landing, Slot, Treatment};
-use waterline::warning::{Oddity, Warning};
+use waterline::plan::{Action, Figures, FoldReport, Slot, Treatment};
+use waterline::warning::{Warning, WarningKind};
 
 use super::text::{align_right, columns, pad, truncate};
 use super::{DIM, Report, number, plain};
@@ -130,36 +130,36 @@ fn header(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()> {
         Action::Fold { reason, .. } => text!("plan-fold-reason", reason = super::reason(reason)),
     };
     writeln!(out, "{action}")?;
-    if let Some(landing) = report.landing {
-        writeln!(out, "{}", distance(tokens, landing))?;
+    if let Some(fold_report) = report.fold_report {
+        writeln!(out, "{}", distance(tokens, fold_report))?;
     }
     writeln!(out)?;
     Ok(())
 }
 
 /// Explains the distance between the context after a fold and the low mark.
-fn distance(tokens: &Figures, landing: &Landing) -> String {
+fn distance(tokens: &Figures, fold_report: &FoldReport) -> String {
     let distance = tokens.after.abs_diff(tokens.low);
-    let block = if landing.block == 0 {
-        text!("plan-landing-no-block")
+    let block = if fold_report.block == 0 {
+        text!("plan-fold-report-no-block")
     } else {
-        text!("plan-landing-block", used = landing.block, budget = landing.block_budget)
+        text!("plan-fold-report-block", used = fold_report.block, budget = fold_report.block_budget)
     };
-    let Some(step) = landing.last_step() else { return block };
-    let name = text!("plan-landing-by", name = step.by);
+    let Some(step) = fold_report.last_step() else { return block };
+    let name = text!("plan-fold-report-by", name = step.by);
     let cause = if step.dropped > 0 {
-        text!("plan-landing-dropped", by = name, count = step.dropped, left = step.left)
+        text!("plan-fold-report-dropped", by = name, count = step.dropped, left = step.left)
     } else {
-        text!("plan-landing-shortened", by = name, left = step.left)
+        text!("plan-fold-report-shortened", by = name, left = step.left)
     };
     let place = if tokens.after <= tokens.low {
         text!("plan-below-low", tokens = distance)
-    } else if landing.to_low {
+    } else if fold_report.to_low {
         text!("plan-above-low", tokens = distance)
     } else {
         text!("plan-low-not-needed", tokens = distance)
     };
-    format!("{}\n{block}", text!("plan-landing", place = place, cause = cause))
+    format!("{}\n{block}", text!("plan-fold-report", place = place, cause = cause))
 }
 
 /// Returns the label of a treatment.
@@ -263,7 +263,7 @@ const fn colour(treatment: Treatment) -> Style {
 const SHOWN: usize = 3;
 
 fn warnings(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
-    let mut kinds: Vec<Oddity> = report.warnings.iter().map(|warning| warning.oddity).collect();
+    let mut kinds: Vec<WarningKind> = report.warnings.iter().map(|warning| warning.kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
     if !kinds.is_empty() {
@@ -271,8 +271,7 @@ fn warnings(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
         writeln!(out, "\n{BOLD}{heading}{BOLD:#}")?;
     }
     for kind in kinds {
-        let same: Vec<_> =
-            report.warnings.iter().filter(|warning| warning.oddity == kind).collect();
+        let same: Vec<_> = report.warnings.iter().filter(|warning| warning.kind == kind).collect();
         for warning in same.iter().take(SHOWN) {
             writeln!(out, "  {}", plain(&warning_text(report, warning)))?;
         }

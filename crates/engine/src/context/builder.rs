@@ -8,7 +8,7 @@ use crate::model::{Model, Models};
 use crate::plan::{Budget, Generation};
 use crate::policy::{Policy, PolicyError};
 use crate::tokens::{Calibration, Counter};
-use crate::warning::{Oddity, Warning};
+use crate::warning::{Warning, WarningKind};
 
 const DEFAULT_POLICY: &str = "auto";
 
@@ -145,7 +145,7 @@ impl ContextBuilder {
             Some(Choice::Value(model)) => model,
             Some(Choice::Name(name)) => self.models.find(&name).unwrap_or_else(|| {
                 let text = format!("unknown model {name:?}: using conservative estimates");
-                warnings.push(Warning::new(Oddity::UnknownModel, text));
+                warnings.push(Warning::new(WarningKind::UnknownModel, text));
                 self.models.unknown()
             }),
             None => self.models.unknown(),
@@ -154,7 +154,8 @@ impl ContextBuilder {
             Choice::Value(policy) => policy,
             Choice::Name(name) => Policy::preset(&name)?,
         };
-        warnings.extend(policy.warnings.iter().map(|text| Warning::new(Oddity::Setting, text)));
+        warnings
+            .extend(policy.warnings.iter().map(|text| Warning::new(WarningKind::Setting, text)));
         let (history, generation) = self.resumed.unwrap_or_else(|| {
             let counter = self.counter.unwrap_or_else(|| model.counter());
             (History::new(counter), Generation::new())

@@ -20,7 +20,7 @@ use crate::reduce;
 use crate::setting::Threshold;
 use crate::summary::Summarise;
 use crate::thinking;
-use crate::warning::{Oddity, Warning};
+use crate::warning::{Warning, WarningKind};
 
 /// What a fold does with one atom.
 #[derive(Clone, Debug)]
@@ -520,8 +520,8 @@ impl<'a> Draft<'a> {
     }
 
     /// Adds a warning, unless it was already added.
-    pub fn warn(&mut self, oddity: Oddity, text: impl Into<String>) {
-        let warning = Warning::new(oddity, text);
+    pub fn warn(&mut self, kind: WarningKind, text: impl Into<String>) {
+        let warning = Warning::new(kind, text);
         if !self.warnings.contains(&warning) {
             self.warnings.push(warning);
         }

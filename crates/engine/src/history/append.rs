@@ -9,7 +9,7 @@ use super::atom::{Atom, AtomKind, OpenCall};
 use super::{Entry, History, normalize};
 use crate::ledger::Extract;
 use crate::message::{Body, Form, Message, Role, ToolResult};
-use crate::warning::{Oddity, Warning};
+use crate::warning::{Warning, WarningKind};
 
 /// Returns whether a text is a reminder that a program inserted in the role of the user. Reminders
 /// do not open a turn.
@@ -102,8 +102,8 @@ impl History {
         self.atoms.len() - 1
     }
 
-    fn warn(&mut self, at: usize, oddity: Oddity, text: impl Into<String>) {
-        self.warnings.push(Warning::at(at, oddity, text));
+    fn warn(&mut self, at: usize, kind: WarningKind, text: impl Into<String>) {
+        self.warnings.push(Warning::at(at, kind, text));
     }
 
     fn place_system(&mut self, index: usize, view: &Message) -> usize {
@@ -115,7 +115,7 @@ impl History {
         } else {
             self.warn(
                 index,
-                Oddity::MidSystem,
+                WarningKind::MidSystem,
                 "a system message in the middle of the conversation",
             );
         }
@@ -123,7 +123,7 @@ impl History {
     }
 
     fn place_empty(&mut self, index: usize) -> usize {
-        self.warn(index, Oddity::EmptyMessage, "an empty message is not sent");
+        self.warn(index, WarningKind::EmptyMessage, "an empty message is not sent");
         self.open_atom(AtomKind::Empty, index)
     }
 
@@ -194,7 +194,7 @@ impl History {
             if early.is_some() {
                 self.warn(
                     index,
-                    Oddity::EarlyResult,
+                    WarningKind::EarlyResult,
                     format!("the result of {name} comes before the call"),
                 );
             }
@@ -208,11 +208,11 @@ impl History {
         if !given.is_empty() {
             self.warn(
                 index,
-                Oddity::RepeatedId,
+                WarningKind::RepeatedId,
                 format!("the call id {given:?} is used twice; sent as {id:?}"),
             );
         } else if !view.raw.as_ref().is_some_and(|raw| raw.wire().pairs_by_order()) {
-            self.warn(index, Oddity::MissingId, format!("a call has no id; sent as {id:?}"));
+            self.warn(index, WarningKind::MissingId, format!("a call has no id; sent as {id:?}"));
         }
     }
 
@@ -240,7 +240,7 @@ impl History {
         if self.atoms.last().is_some_and(|atom| atom.kind == AtomKind::User) {
             self.warn(
                 index,
-                Oddity::RepeatedUser,
+                WarningKind::RepeatedUser,
                 "two user messages in a row; joined if the wire requires it",
             );
         }
@@ -253,7 +253,7 @@ impl History {
     fn join_results(&mut self, index: usize, atom: usize, view: &Message) {
         let newest = self.atoms.len() - 1;
         if atom != newest {
-            self.warn(index, Oddity::LateResult, "a late result; sent right after its call");
+            self.warn(index, WarningKind::LateResult, "a late result; sent right after its call");
         } else if self.turns.last() != Some(&atom) && view.texts().any(|text| !is_reminder(text)) {
             // The user wrote something while the tools ran: what follows is the answer to that.
             self.turns.push(atom);
@@ -317,16 +317,16 @@ impl History {
                 "the result of {given:?} belongs to an earlier step than the other results in this \
                  message; it is not sent"
             );
-            self.warn(index, Oddity::LateResult, text);
+            self.warn(index, WarningKind::LateResult, text);
         } else if self.links.was_answered(given) {
             self.warn(
                 index,
-                Oddity::SecondResult,
+                WarningKind::SecondResult,
                 format!("a second result for call {given:?}; it is not sent"),
             );
         } else {
             let text = format!("a result for {given:?}, but there is no such call; it is not sent");
-            self.warn(index, Oddity::OrphanResult, text);
+            self.warn(index, WarningKind::OrphanResult, text);
             if is_alone {
                 self.links.remember_early(given, index);
             }

@@ -25,7 +25,7 @@ use rustc_hash::FxHashSet;
 use crate::ledger::Index;
 use crate::message::Message;
 use crate::tokens::Counter;
-use crate::warning::{Oddity, Warning};
+use crate::warning::{Warning, WarningKind};
 use links::Links;
 
 #[derive(Clone, Debug)]
@@ -192,11 +192,15 @@ impl History {
     pub fn loose_ends(&self) -> Vec<Warning> {
         let open = self.atoms.iter().flat_map(|atom| &atom.open).map(|call| {
             let text = format!("the call to {} has no result; answered as interrupted", call.name);
-            Warning::at(call.message, Oddity::UnansweredCall, text)
+            Warning::at(call.message, WarningKind::UnansweredCall, text)
         });
         let thoughts = self.atoms.iter().filter(|atom| atom.kind == AtomKind::Thought);
         let thoughts = thoughts.filter_map(|atom| atom.messages.first()).map(|&message| {
-            Warning::at(message, Oddity::DanglingThought, "thinking without an answer is not sent")
+            Warning::at(
+                message,
+                WarningKind::DanglingThought,
+                "thinking without an answer is not sent",
+            )
         });
         open.chain(thoughts).collect()
     }

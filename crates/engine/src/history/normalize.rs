@@ -3,7 +3,7 @@
 
 use crate::json;
 use crate::message::{Body, Form, Image, Message, Part, Role, ToolCall};
-use crate::warning::{Oddity, Warning};
+use crate::warning::{Warning, WarningKind};
 
 /// Returns a repaired copy of the message, or `None` if there is nothing to repair.
 pub(super) fn normalize(
@@ -18,13 +18,13 @@ pub(super) fn normalize(
     if message.parts.iter().all(is_fine) {
         return None;
     }
-    let mut warn = |oddity, text: String| warnings.push(Warning::at(index, oddity, text));
+    let mut warn = |kind, text: String| warnings.push(Warning::at(index, kind, text));
     let mut repaired = message.clone();
     repaired.form = Form::Changed;
     repaired.parts.retain(|part| belongs(role, &part.body));
     if repaired.parts.len() < message.parts.len() {
         warn(
-            Oddity::MisplacedPart,
+            WarningKind::MisplacedPart,
             format!("removed a part that a {} message cannot have", role.name()),
         );
     }
@@ -32,7 +32,7 @@ pub(super) fn normalize(
     repaired.parts.retain(|part| !is_blank(&part.body));
     // Every client writes a blank text next to calls. It is worth a warning only without calls.
     if repaired.parts.len() < before && message.calls().next().is_none() {
-        warn(Oddity::BlankText, "removed a blank text".to_owned());
+        warn(WarningKind::BlankText, "removed a blank text".to_owned());
     }
     for part in repaired.parts.iter_mut().filter(|part| needs_mending(&part.body)) {
         mend(&mut part.body, &mut warn);
@@ -70,7 +70,7 @@ fn needs_mending(body: &Body) -> bool {
     }
 }
 
-fn mend(body: &mut Body, warn: &mut impl FnMut(Oddity, String)) {
+fn mend(body: &mut Body, warn: &mut impl FnMut(WarningKind, String)) {
     let text = match body {
         Body::Call(call) => {
             mend_call(call, warn);
@@ -80,14 +80,14 @@ fn mend(body: &mut Body, warn: &mut impl FnMut(Oddity, String)) {
         _ => return,
     };
     if let Some(mended) = json::mend_escapes(text) {
-        warn(Oddity::LoneSurrogate, "replaced half of a UTF-16 surrogate pair".to_owned());
+        warn(WarningKind::LoneSurrogate, "replaced half of a UTF-16 surrogate pair".to_owned());
         *text = mended;
     }
 }
 
-fn mend_call(call: &mut ToolCall, warn: &mut impl FnMut(Oddity, String)) {
+fn mend_call(call: &mut ToolCall, warn: &mut impl FnMut(WarningKind, String)) {
     if call.name.is_empty() {
-        warn(Oddity::MissingId, "a call without a tool name; sent as \"unknown\"".to_owned());
+        warn(WarningKind::MissingId, "a call without a tool name; sent as \"unknown\"".to_owned());
         "unknown".clone_into(&mut call.name);
     }
     if json::is_object(&call.arguments) {
@@ -98,7 +98,7 @@ fn mend_call(call: &mut ToolCall, warn: &mut impl FnMut(Oddity, String)) {
         return;
     }
     warn(
-        Oddity::BadArguments,
+        WarningKind::BadArguments,
         format!("the arguments of {} are not a JSON object; sent as {{\"input\": …}}", call.name),
     );
     call.arguments = json::object([("input", json::quote(&call.arguments))]);

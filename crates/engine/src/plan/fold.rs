@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::assemble::Assembly;
 use super::fold_level::apply_level;
-use super::landing::{ARRIVAL, LEVEL, LIMIT, LOW_MARK, Landing, StepRecorder};
+use super::fold_report::{ARRIVAL, FoldReport, LEVEL, LIMIT, LOW_MARK, StepRecorder};
 use super::summary_block::SummaryBlock;
 use super::{Action, Figures, Input, Plan, Update, Wanted};
 use crate::draft::{Draft, Marks, Stage, Start};
@@ -100,11 +100,11 @@ pub(super) fn fold(input: &Input<'_>, marks: &Marks, before: usize, reason: Stri
         slots,
         wanted,
         tokens,
-        landing: Some(Landing { steps, to_low, block: block_tokens, block_budget }),
+        fold_report: Some(FoldReport { steps, to_low, block: block_tokens, block_budget }),
         warnings,
         covered: 0,
         marks: *marks,
-        refused: None,
+        ineffective_at: None,
     }
 }
 
@@ -244,7 +244,7 @@ fn write_block(
     let wanted = block
         .as_ref()
         .filter(|block| {
-            settings.mode != Mode::Digest && !block.is_made && !block.sources.is_empty()
+            settings.mode != Mode::Digest && !block.has_summary && !block.sources.is_empty()
         })
         .map(|block| Wanted {
             sources: block.sources.clone(),

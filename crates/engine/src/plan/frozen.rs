@@ -21,8 +21,10 @@ pub struct Head {
     pub tokens: usize,
     pub(super) messages: usize,
     pub(super) turns: usize,
-    pub(super) settled: Option<Marks>,
-    pub(super) refused: Option<usize>,
+    #[serde(rename = "settled")]
+    pub(super) marks: Option<Marks>,
+    #[serde(rename = "refused")]
+    pub(super) ineffective_at: Option<usize>,
 }
 
 /// A slot in stored form.
@@ -66,8 +68,8 @@ impl Generation {
             tokens: self.tokens,
             messages: self.messages,
             turns: self.turns,
-            settled: self.settled,
-            refused: self.refused,
+            marks: self.marks,
+            ineffective_at: self.ineffective_at,
         }
     }
 
@@ -95,8 +97,8 @@ impl Generation {
             listed: slot.listed,
         });
         let slots = slots.collect();
-        let Head { number, reason, covered, tokens, messages, turns, settled, refused } = head;
-        Self { number, reason, slots, covered, tokens, messages, turns, settled, refused }
+        let Head { number, reason, covered, tokens, messages, turns, marks, ineffective_at } = head;
+        Self { number, reason, slots, covered, tokens, messages, turns, marks, ineffective_at }
     }
 
     /// Returns every view that was sent, and for each whether all messages of its slot come before

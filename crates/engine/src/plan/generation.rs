@@ -20,9 +20,9 @@ pub struct Generation {
     pub(super) messages: usize,
     pub(super) turns: usize,
     /// The marks of the newest plan.
-    pub(super) settled: Option<Marks>,
+    pub(super) marks: Option<Marks>,
     /// The size of the context when a fold was last tried and did not free enough.
-    pub(super) refused: Option<usize>,
+    pub(super) ineffective_at: Option<usize>,
 }
 
 impl Generation {
@@ -95,16 +95,16 @@ impl Generation {
 
     /// Returns whether to try a fold again after one that did not free enough: only once the
     /// context has grown by 3%, unless the policy takes what it can get (`fold.free = "0%"`).
-    pub(super) fn may_fold_again(&self, rule: &FoldRule, before: usize) -> bool {
-        match self.refused {
-            Some(tokens) => before * 100 >= tokens * 103 || rule.free.is_zero(),
+    pub(super) fn may_fold_again(&self, rule: &FoldRule, unfolded: usize) -> bool {
+        match self.ineffective_at {
+            Some(tokens) => unfolded * 100 >= tokens * 103 || rule.free.is_zero(),
             None => true,
         }
     }
 
     /// Returns whether there is already a plan for this history and these marks.
     pub(super) fn is_planned(&self, history: &History, marks: &Marks) -> bool {
-        self.covered == history.len() && self.settled == Some(*marks)
+        self.covered == history.len() && self.marks == Some(*marks)
     }
 
     /// Records a plan as sent. For an extension, the cost depends only on the new slots.
@@ -113,8 +113,8 @@ impl Generation {
             *self = Self { number: self.number + 1, reason, ..Self::default() };
         }
         self.covered = plan.covered;
-        self.settled = Some(plan.marks);
-        self.refused = plan.refused.or(self.refused);
+        self.marks = Some(plan.marks);
+        self.ineffective_at = plan.ineffective_at.or(self.ineffective_at);
         for slot in plan.slots {
             let Counts { tokens, messages, turns } =
                 Counts::of(history, std::slice::from_ref(&slot));

@@ -19,17 +19,17 @@ mod cost;
 mod extend;
 mod fold;
 mod fold_level;
+mod fold_report;
 mod frozen;
 mod generation;
-mod landing;
 mod stable_ledger;
 mod summary_block;
 
 pub use crate::draft::{Budget, Draft, Item, Marks, Slot, Treatment, Truncation};
 pub use fold_level::{FoldLevel, Forced};
+pub use fold_report::{ARRIVAL, FoldReport, FoldStep, LEVEL, LIMIT, LOW_MARK};
 pub use frozen::{FrozenSlot, Head, Item as FrozenItem};
 pub use generation::Generation;
-pub use landing::{ARRIVAL, FoldStep, LEVEL, LIMIT, LOW_MARK, Landing};
 
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ use crate::policy::{Policy, Size, When};
 use crate::reason::Reason;
 use crate::summary::{Mode, Placement, Schema, Summary};
 use crate::validity;
-use crate::warning::{Oddity, Warning};
+use crate::warning::{Warning, WarningKind};
 use generation::Counts;
 
 /// Everything a plan depends on.
@@ -101,12 +101,12 @@ pub struct Plan {
     /// The token counts.
     pub tokens: Figures,
     /// Why a fold left as many tokens as it did; `None` for an extension.
-    pub landing: Option<Landing>,
+    pub fold_report: Option<FoldReport>,
     /// Problems that the plan could not avoid.
     pub warnings: Vec<Warning>,
     covered: usize,
     marks: Marks,
-    refused: Option<usize>,
+    ineffective_at: Option<usize>,
 }
 
 /// What a plan does with what was sent.
@@ -222,12 +222,12 @@ impl Figures {
 pub fn plan(input: &Input<'_>) -> Plan {
     match decide(input) {
         Decision::Extend(plan) => plan,
-        Decision::Fold { marks, before, reason } => {
+        Decision::Fold { marks, unfolded, reason } => {
             let folded =
-                input.history.is_whole().then(|| fold::fold(input, &marks, before, reason));
-            let worthwhile = folded.filter(|plan| is_worthwhile(input, &marks, before, plan));
+                input.history.is_whole().then(|| fold::fold(input, &marks, unfolded, reason));
+            let worthwhile = folded.filter(|plan| is_worthwhile(input, &marks, unfolded, plan));
             let plan = worthwhile.unwrap_or_else(|| {
-                extension(extend::new_slots(input, &marks), before, marks, Some(before))
+                extension(extend::new_slots(input, &marks), unfolded, marks, Some(unfolded))
             });
             finish(input, plan)
         }
@@ -250,17 +250,22 @@ pub fn extend(input: &Input<'_>) -> Option<Plan> {
 #[expect(clippy::large_enum_variant, reason = "it lives for one call and is not stored")]
 enum Decision {
     Extend(Plan),
-    Fold { marks: Marks, before: usize, reason: String },
+    /// `unfolded` is the size of the context without the fold.
+    Fold {
+        marks: Marks,
+        unfolded: usize,
+        reason: String,
+    },
 }
 
 fn decide(input: &Input<'_>) -> Decision {
     let marks = marks_of(input);
     let slots = extend::new_slots(input, &marks);
     let added = Counts::of(input.history, &slots);
-    let before = input.generation.tokens() + added.tokens + input.budget.tools;
-    let due = reason_to_fold(input, &marks, &added, before)
+    let unfolded = input.generation.tokens() + added.tokens + input.budget.tools;
+    let due = reason_to_fold(input, &marks, &added, unfolded)
         .filter(|_| {
-            before > marks.window || input.generation.may_fold_again(&input.policy.fold, before)
+            unfolded > marks.window || input.generation.may_fold_again(&input.policy.fold, unfolded)
         })
         .filter(|_| !input.generation.is_planned(input.history, &marks));
     let reason = input.forced.map(|forced| forced.reason.to_owned()).or(due);
@@ -270,7 +275,7 @@ fn decide(input: &Input<'_>) -> Decision {
         Some(reason) => {
             // In a fold on request, percentages apply to the current context, not to the window:
             // it shrinks a context that is half full, too.
-            let used = before.saturating_sub(marks.fixed);
+            let used = unfolded.saturating_sub(marks.fixed);
             let marks = match input.forced {
                 Some(Forced { level: FoldLevel::Fold, .. })
                     if matches!(input.policy.fold.high, Size::Share(_)) =>
@@ -279,9 +284,9 @@ fn decide(input: &Input<'_>) -> Decision {
                 }
                 _ => marks,
             };
-            Decision::Fold { marks, before, reason }
+            Decision::Fold { marks, unfolded, reason }
         }
-        None => Decision::Extend(finish(input, extension(slots, before, marks, None))),
+        None => Decision::Extend(finish(input, extension(slots, unfolded, marks, None))),
     }
 }
 
@@ -305,25 +310,25 @@ fn finish(input: &Input<'_>, mut plan: Plan) -> Plan {
     plan.covered = input.history.len();
     plan.tokens = figures(input, &plan.marks, plan.tokens.after);
     let real = |tokens| input.budget.calibration.correct(tokens);
-    plan.landing = plan.landing.map(|landing| landing.corrected(real));
+    plan.fold_report = plan.fold_report.map(|fold_report| fold_report.corrected(real));
     check(input, &mut plan);
     plan
 }
 
-/// Returns a plan that appends these slots. `refused` is the size at which a fold was tried and did
+/// Returns a plan that appends these slots. `ineffective_at` is the size at which a fold was tried and did
 /// not free enough.
-fn extension(slots: Vec<Slot>, after: usize, marks: Marks, refused: Option<usize>) -> Plan {
+fn extension(slots: Vec<Slot>, after: usize, marks: Marks, ineffective_at: Option<usize>) -> Plan {
     let tokens = Figures { after, ..Figures::default() };
     Plan {
         action: Action::Extend,
         slots,
         wanted: None,
         tokens,
-        landing: None,
+        fold_report: None,
         warnings: Vec::new(),
         covered: 0,
         marks,
-        refused,
+        ineffective_at,
     }
 }
 
@@ -344,12 +349,12 @@ fn reason_to_fold(
     input: &Input<'_>,
     marks: &Marks,
     added: &Counts,
-    before: usize,
+    unfolded: usize,
 ) -> Option<String> {
     let rule = &input.policy.fold;
     let real = |tokens| input.budget.calibration.correct(tokens);
-    if before > marks.window {
-        let reason = Reason::OverWindow { tokens: real(before), window: input.budget.window };
+    if unfolded > marks.window {
+        let reason = Reason::OverWindow { tokens: real(unfolded), window: input.budget.window };
         return Some(reason.into());
     }
     let messages = input.generation.messages() + added.messages;
@@ -360,14 +365,14 @@ fn reason_to_fold(
     let is_due = match rule.when {
         When::Call => true,
         When::Turn => is_new_turn,
-        When::High => is_new_turn || before > marks.high,
+        When::High => is_new_turn || unfolded > marks.high,
         When::Window => false,
     };
     if !is_due {
         return None;
     }
-    if before > marks.high {
-        let (tokens, high) = (real(before), real(marks.high));
+    if unfolded > marks.high {
+        let (tokens, high) = (real(unfolded), real(marks.high));
         let reason = match input.budget.cold {
             true => Reason::OverHighMarkCold { tokens, high },
             false => Reason::OverHighMark { tokens, high },
@@ -385,10 +390,10 @@ fn reason_to_fold(
 /// Returns whether a fold is worth doing. It must free its share of what can be freed (`fold.free`,
 /// a tenth by default), or it would only invalidate the cache. A fold that brings the context into
 /// the window is always worth it.
-fn is_worthwhile(input: &Input<'_>, marks: &Marks, before: usize, plan: &Plan) -> bool {
-    let freed = before.saturating_sub(plan.tokens.after);
-    let foldable = before.saturating_sub(marks.fixed);
-    let rescues = before > marks.window && plan.tokens.after <= marks.window;
+fn is_worthwhile(input: &Input<'_>, marks: &Marks, unfolded: usize, plan: &Plan) -> bool {
+    let freed = unfolded.saturating_sub(plan.tokens.after);
+    let foldable = unfolded.saturating_sub(marks.fixed);
+    let rescues = unfolded > marks.window && plan.tokens.after <= marks.window;
     // A caller that supplies a summary wants it in place, even if it is longer than the digest.
     let adds_summary =
         input.forced.is_some() && !input.summaries.is_empty() && plan.tokens.after <= marks.window;
@@ -407,16 +412,18 @@ fn check(input: &Input<'_>, plan: &mut Plan) {
         .flat_map(|slot| &slot.views)
         .filter_map(|view| view.message(input.history));
     for violation in validity::check(views) {
-        plan.warnings
-            .push(Warning::new(Oddity::Internal, format!("the plan breaks a rule: {violation}")));
+        plan.warnings.push(Warning::new(
+            WarningKind::Internal,
+            format!("the plan breaks a rule: {violation}"),
+        ));
     }
     if plan.tokens.after > plan.tokens.window
-        && !plan.warnings.iter().any(|warning| warning.oddity == Oddity::Budget)
+        && !plan.warnings.iter().any(|warning| warning.kind == WarningKind::Budget)
     {
         let text = format!(
             "the context has {} tokens, more than the window of {}",
             plan.tokens.after, plan.tokens.window
         );
-        plan.warnings.push(Warning::new(Oddity::Budget, text));
+        plan.warnings.push(Warning::new(WarningKind::Budget, text));
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct SummaryBlock {
     pub(crate) listed: Vec<String>,
     pub(crate) reason: String,
     /// Whether a supplied summary covers all of its messages.
-    pub(crate) is_made: bool,
+    pub(crate) has_summary: bool,
 }
 
 const LEDGER_HEADING: &str = "\n\nValues seen, verbatim, best first:\n";
@@ -104,7 +104,7 @@ impl SummaryBlock {
             Reason::replaced(sources.len(), made.is_some(), body_tokens, ledger_tokens).into();
         let ledger_section =
             if ledger.is_empty() { String::new() } else { format!("{LEDGER_HEADING}{ledger}") };
-        let is_made = made.is_some_and(|summary| summary.sources == sources);
+        let has_summary = made.is_some_and(|summary| summary.sources == sources);
         Some(Self {
             atoms,
             sources,
@@ -114,7 +114,7 @@ impl SummaryBlock {
             question: settings.question.clone(),
             listed,
             reason,
-            is_made,
+            has_summary,
         })
     }
 

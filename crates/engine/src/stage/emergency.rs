@@ -13,7 +13,7 @@ use crate::reason::Reason;
 use crate::reduce;
 use crate::setting::{Allowed, Key, Threshold};
 use crate::truncate::{Cut, nth_char, truncate};
-use crate::warning::Oddity;
+use crate::warning::WarningKind;
 
 pub(super) const SPEC: Spec = Spec {
     name: "emergency",
@@ -195,7 +195,7 @@ fn clip_protected(draft: &mut Draft<'_>, is_user: bool) {
         }
         let tokens = draft.item(at).map_or(0, |item| item.tokens);
         draft.warn(
-            Oddity::Budget,
+            WarningKind::Budget,
             "the newest messages do not fit into the window; they were truncated in the middle",
         );
         let least = if is_user { MIN_USER_TOKENS } else { MIN_STEP_TOKENS };

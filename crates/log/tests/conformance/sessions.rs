@@ -132,6 +132,10 @@ fn a_step_for_a_modified_session_is_refused(backend: &dyn Backend) {
     // Repeating a stored step, as after a lost reply, does not store it twice.
     assert_eq!(log.commit(&created, step("two")).unwrap().tip, moved.tip);
     assert_eq!(log.checkpoints("s").unwrap().len(), 1);
+    // Once the session has moved on, the writer must first read what it does not know.
+    log.commit(&moved, step("three")).unwrap();
+    let refused = log.commit(&created, step("two"));
+    assert!(matches!(refused, Err(LogError::Conflict { position: 3, .. })), "{refused:?}");
 }
 
 fn s0_17_e13_sub_agents_have_separate_contexts(backend: &dyn Backend) {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use waterline::json::{self, Fields};
 use waterline::message::{Form, Message, Raw, Role, Wire};
-use waterline::warning::{Oddity, Warning};
+use waterline::warning::{Warning, WarningKind};
 
 use super::detect;
 use super::error::ParseError;
@@ -183,7 +183,7 @@ impl Source<'_> {
         {
             let text = "the request continues a conversation stored by the provider; \
                         its earlier messages are not available here";
-            conversation.warnings.push(Warning::new(Oddity::OrphanResult, text));
+            conversation.warnings.push(Warning::new(WarningKind::OrphanResult, text));
         }
         let raw =
             fields.iter().filter_map(|(key, value)| Some((key.to_owned(), self.raw(wire, value)?)));
@@ -256,7 +256,7 @@ impl Conversation {
     fn push(&mut self, message: Message, reader: Reader) {
         let at = self.messages.len();
         self.warnings.extend(
-            reader.oddities.into_iter().map(|(oddity, text)| Warning::at(at, oddity, text)),
+            reader.irregularities.into_iter().map(|(kind, text)| Warning::at(at, kind, text)),
         );
         self.messages.push(message);
     }

@@ -3,7 +3,7 @@
 
 use waterline::json::{self, Fields, LossyString};
 use waterline::message::{Form, Image, Message, Part, Role};
-use waterline::warning::Oddity;
+use waterline::warning::WarningKind;
 
 /// Why a value is not a message.
 #[derive(Debug)]
@@ -20,19 +20,19 @@ impl Refusal {
 #[derive(Debug, Default)]
 pub struct Reader {
     /// The warnings. If there are any, the parts differ from the original bytes.
-    pub(super) oddities: Vec<(Oddity, String)>,
+    pub(super) irregularities: Vec<(WarningKind, String)>,
 }
 
 impl Reader {
     /// Adds a warning. The message is then rendered anew instead of sent as its original bytes.
-    pub fn note(&mut self, oddity: Oddity, text: impl Into<String>) {
-        self.oddities.push((oddity, text.into()));
+    pub fn note(&mut self, kind: WarningKind, text: impl Into<String>) {
+        self.irregularities.push((kind, text.into()));
     }
 
     /// Returns a string, with a warning if it was invalid.
     pub fn text(&mut self, lossy: LossyString) -> String {
         if lossy.mended {
-            self.note(Oddity::LoneSurrogate, "half of a UTF-16 pair was replaced");
+            self.note(WarningKind::LoneSurrogate, "half of a UTF-16 pair was replaced");
         }
         lossy.text
     }
@@ -46,7 +46,7 @@ impl Reader {
         if json::is_null(value) {
             return None;
         }
-        self.note(Oddity::WrongType, format!("{name} is not a string"));
+        self.note(WarningKind::WrongType, format!("{name} is not a string"));
         Some(value.to_owned())
     }
 
@@ -65,10 +65,10 @@ impl Reader {
             return list.into_iter().filter_map(|json| part(json, self)).collect();
         }
         if json::is_null(content) {
-            self.note(Oddity::NullContent, "missing content");
+            self.note(WarningKind::NullContent, "missing content");
             return Vec::new();
         }
-        self.note(Oddity::WrongType, "content is neither a string nor a list; sent as text");
+        self.note(WarningKind::WrongType, "content is neither a string nor a list; sent as text");
         vec![Part::text(content)]
     }
 
@@ -77,7 +77,7 @@ impl Reader {
     pub fn message(&self, role: Role, mut parts: Vec<Part>, extra: Fields<'_>) -> Message {
         // A conversation keeps many of these for long, so release the spare capacity.
         parts.shrink_to_fit();
-        let form = if self.oddities.is_empty() { Form::AsReceived } else { Form::Changed };
+        let form = if self.irregularities.is_empty() { Form::AsReceived } else { Form::Changed };
         Message { role, parts, extra: extra.into_rest(), raw: None, form }
     }
 }

@@ -4,7 +4,7 @@ use waterline::json::{self, Fields};
 use waterline::message::{
     Body, Image, Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult, Wire,
 };
-use waterline::warning::Oddity;
+use waterline::warning::WarningKind;
 
 use crate::wire::read::{Reader, Refusal, kind, object};
 
@@ -33,7 +33,7 @@ fn block(json: &str, reader: &mut Reader) -> Option<Part> {
     let opaque =
         || Some(Body::Opaque(Opaque { wire: Wire::ANTHROPIC, json: json.to_owned() }).into());
     let Some(mut fields) = Fields::parse(json) else {
-        reader.note(Oddity::NullContent, "a block that is not an object was omitted");
+        reader.note(WarningKind::NullContent, "a block that is not an object was omitted");
         return None;
     };
     let kind = kind(&fields);
@@ -41,7 +41,7 @@ fn block(json: &str, reader: &mut Reader) -> Option<Part> {
         "text" => {
             let text = reader.take(&mut fields, "text").unwrap_or_default();
             if text.is_empty() {
-                reader.note(Oddity::BlankText, "an empty text block was omitted");
+                reader.note(WarningKind::BlankText, "an empty text block was omitted");
                 return None;
             }
             Body::Text(text)
@@ -85,7 +85,7 @@ fn call(fields: &mut Fields<'_>, reader: &mut Reader) -> Body {
     let id = reader.take(fields, "id").unwrap_or_default();
     let name = reader.take(fields, "name").unwrap_or_default();
     let arguments = fields.take("input").map(str::to_owned).unwrap_or_else(|| {
-        reader.note(Oddity::BadArguments, "a call without input");
+        reader.note(WarningKind::BadArguments, "a call without input");
         "{}".to_owned()
     });
     Body::Call(ToolCall { id, name, arguments })

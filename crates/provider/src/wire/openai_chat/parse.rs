@@ -2,7 +2,7 @@
 
 use waterline::json::{self, Fields};
 use waterline::message::{Body, Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult, Wire};
-use waterline::warning::Oddity;
+use waterline::warning::WarningKind;
 
 use crate::wire::read::{self, Reader, Refusal, kind, object};
 
@@ -58,7 +58,7 @@ fn part(json: &str, reader: &mut Reader) -> Option<Part> {
             let text = reader.take(&mut fields, "text").unwrap_or_default();
             fields.take("type");
             if text.is_empty() {
-                reader.note(Oddity::BlankText, "an empty text part was omitted");
+                reader.note(WarningKind::BlankText, "an empty text part was omitted");
                 return None;
             }
             Some(Part::new(Body::Text(text), fields.into_rest()))

@@ -2,7 +2,7 @@
 
 use waterline::json::{self, Fields};
 use waterline::message::{Body, Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult, Wire};
-use waterline::warning::Oddity;
+use waterline::warning::WarningKind;
 
 use crate::wire::read::{self, Reader, Refusal, kind, object};
 
@@ -67,7 +67,7 @@ fn part(json: &str, reader: &mut Reader) -> Option<Part> {
         "input_text" | "output_text" | "text" => {
             let text = reader.take(&mut fields, "text").unwrap_or_default();
             if text.is_empty() {
-                reader.note(Oddity::BlankText, "an empty text was omitted");
+                reader.note(WarningKind::BlankText, "an empty text was omitted");
                 return None;
             }
             fields.take("type");

@@ -33,13 +33,16 @@ fn a_small_window_stage_explains_a_context_far_below_the_low_mark() {
         summarise = { mode = "digest", max = "10%", ledger = "10%" }
     "#;
     let plan = planned(policy, 40);
-    let landing = plan.landing.unwrap();
-    let step = landing.last_step().unwrap();
+    let fold_report = plan.fold_report.unwrap();
+    let step = fold_report.last_step().unwrap();
     assert_eq!(step.by, "window");
-    assert!(landing.to_low && step.dropped >= 70 && step.left <= WINDOW / 5, "{landing:?}");
-    assert!(landing.block > 0 && landing.block < landing.block_budget, "{landing:?}");
-    let left = landing.steps.last().unwrap().left;
-    assert_eq!(plan.tokens.after, left + landing.block);
+    assert!(fold_report.to_low && step.dropped >= 70 && step.left <= WINDOW / 5, "{fold_report:?}");
+    assert!(
+        fold_report.block > 0 && fold_report.block < fold_report.block_budget,
+        "{fold_report:?}"
+    );
+    let left = fold_report.steps.last().unwrap().left;
+    assert_eq!(plan.tokens.after, left + fold_report.block);
     assert!(plan.tokens.after < plan.tokens.low / 2, "{:?}", plan.tokens);
 }
 
@@ -50,10 +53,10 @@ fn without_a_stage_that_drops_the_low_mark_does() {
         fold = { high = "100%", low = "50%" }
     "#;
     let plan = planned(policy, 40);
-    let landing = plan.landing.unwrap();
-    let step = landing.last_step().unwrap();
-    assert_eq!((step.by, landing.block, landing.block_budget), (LOW_MARK, 0, 0));
-    assert_eq!(plan.tokens.after, landing.steps.last().unwrap().left);
+    let fold_report = plan.fold_report.unwrap();
+    let step = fold_report.last_step().unwrap();
+    assert_eq!((step.by, fold_report.block, fold_report.block_budget), (LOW_MARK, 0, 0));
+    assert_eq!(plan.tokens.after, fold_report.steps.last().unwrap().left);
     // One more exchange would have been over the mark.
     assert!(plan.tokens.low.abs_diff(plan.tokens.after) < 120, "{:?}", plan.tokens);
 }
@@ -61,5 +64,5 @@ fn without_a_stage_that_drops_the_low_mark_does() {
 #[test]
 fn an_extension_has_nothing_to_explain() {
     let policy = "stages = [\"repair\"]";
-    assert_eq!(planned(policy, 2).landing, None);
+    assert_eq!(planned(policy, 2).fold_report, None);
 }

@@ -8,7 +8,7 @@ use crate::draft::Draft;
 /// Why a fold left as many tokens as it did.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Landing {
+pub struct FoldReport {
     /// The stages and rules that changed the size of the context, in the order in which they ran.
     pub steps: Vec<FoldStep>,
     /// Whether the fold had to reach the low mark: it was started by the number of tokens.
@@ -43,14 +43,14 @@ pub const LEVEL: &str = "level";
 /// What stages do to messages that are sent for the first time, and the removal of old thinking.
 pub const ARRIVAL: &str = "arrival";
 
-impl Landing {
+impl FoldReport {
     /// Returns the last step that dropped messages, or the last step if none did.
     #[must_use]
     pub fn last_step(&self) -> Option<&FoldStep> {
         self.steps.iter().rfind(|step| step.dropped > 0).or_else(|| self.steps.last())
     }
 
-    /// Returns the landing with corrected token counts.
+    /// Returns the fold_report with corrected token counts.
     pub(super) fn corrected(mut self, correct: impl Fn(usize) -> usize) -> Self {
         for step in &mut self.steps {
             step.left = correct(step.left);
