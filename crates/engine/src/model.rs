@@ -65,7 +65,7 @@ pub struct Model {
     pub cache_life: u64,
     /// Whether thinking is valid only while everything before it is unchanged.
     #[serde(default)]
-    pub preserved_thinking: bool,
+    pub thinking_needs_prefix: bool,
     /// Whether a request must not set the temperature.
     #[serde(default)]
     pub fixed_temperature: bool,
@@ -105,7 +105,7 @@ impl Model {
             cache_write: 1.0,
             cache_minimum: 0,
             cache_life: 0,
-            preserved_thinking: false,
+            thinking_needs_prefix: false,
             fixed_temperature: false,
             max_completion_tokens: false,
             images: false,
@@ -184,7 +184,7 @@ impl ModelEntry {
             cache_minimum: self.cache_minimum.unwrap_or(base.cache_minimum),
             cache_life: self.cache_life.unwrap_or(base.cache_life),
             images: self.images.unwrap_or(base.images),
-            preserved_thinking: base.preserved_thinking,
+            thinking_needs_prefix: base.thinking_needs_prefix,
             fixed_temperature: base.fixed_temperature,
             max_completion_tokens: self.max_completion_tokens.unwrap_or(base.max_completion_tokens),
         }

@@ -360,13 +360,13 @@ fn s3_10_c3_2_c3_11_an_update_needs_ten_new_messages() {
         summary
     };
     let (near, context) = wanted(20, 2_600);
-    let updates = |new, words| near.updates(context.history(), &summary(&near, new, words));
+    let updates = |new, words| near.is_worth_making(context.history(), &summary(&near, new, words));
     assert!(!updates(0, 10), "nothing is new");
     assert!(!updates(9, 10) && updates(10, 10));
     assert!(!updates(10, 40_000), "ten messages, but less than half of the summary");
     assert!(updates(10, 0), "a summary of 0 tokens does not divide by zero");
     let (far, context) = wanted(30, 2_600);
-    assert!(far.updates(context.history(), &summary(&far, 1, 10)), "20% above the mark");
+    assert!(far.is_worth_making(context.history(), &summary(&far, 1, 10)), "20% above the mark");
 }
 
 /// S4.34, S4.35: the preset `dual-track` keeps the last 20 messages above 30, in a single request

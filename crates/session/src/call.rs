@@ -47,23 +47,25 @@ impl LiveSession {
     ) -> Result<Answer, SessionError> {
         self.start_call().await?;
         self.take_in(new);
-        let mut is_first_of_turn = std::mem::take(&mut self.turn_starts);
+        let mut is_first_of_turn = std::mem::take(&mut self.next_call_starts_turn);
         let mut retry = RetryState::default();
         loop {
             let plan = self.plan(is_first_of_turn, &mut emit).await?;
             self.freeze(plan, &mut emit).await?;
+            // The context is rendered while the log stores the messages. Nothing is sent before it
+            // is stored, and an error of rendering does not prevent that.
             let storing = self.start_commit();
             let rendered = self.render();
-            // Nothing is sent before it is stored.
             self.finish_commit(storing).await?;
             let rendered = rendered?;
             let started = Instant::now();
             match self.call_model(&rendered, &mut emit).await {
                 Ok(answer) => {
-                    // A server that truncated the prompt silently answered another question. That
-                    // answer is dropped, and the call is made again with a smaller context.
+                    // If the server truncated the prompt, it answered another question.
                     let took = started.elapsed();
-                    if !self.must_fold_for(&answer, took, &mut retry, &mut emit).await? {
+                    let must_retry =
+                        self.fold_if_truncated(&answer, took, &mut retry, &mut emit).await?;
+                    if !must_retry {
                         let answer_note = note(&answer);
                         self.store_answer(&answer, answer_note, took).await?;
                         self.finish_call();
@@ -75,6 +77,7 @@ impl LiveSession {
                     self.recover(error, &mut retry, &mut emit).await?;
                 }
             }
+            // A retry is not a new turn: a policy that folds between turns must not fold again.
             is_first_of_turn = false;
         }
     }

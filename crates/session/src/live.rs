@@ -68,7 +68,7 @@ pub struct LiveSession {
     /// The required form of the next answer.
     pub(crate) wanted: AnswerShape,
     /// A user message arrived since the last call.
-    pub(crate) turn_starts: bool,
+    pub(crate) next_call_starts_turn: bool,
     /// What the next fold keeps first.
     pub(crate) focus: Option<Focus>,
     /// What every fold must keep.
@@ -127,7 +127,7 @@ impl LiveSession {
             emits_raw: false,
             ephemeral: Vec::new(),
             wanted: AnswerShape::default(),
-            turn_starts: false,
+            next_call_starts_turn: false,
             focus: None,
             kept: Pinned::default(),
             staged: Step::default(),

@@ -92,7 +92,7 @@ impl LiveSession {
         emit: &mut impl FnMut(Event),
     ) -> Result<Option<Summary>, SessionError> {
         let earlier = self.earlier_summary(wanted).await?;
-        if earlier.as_ref().is_some_and(|earlier| !wanted.updates(&self.history, earlier)) {
+        if earlier.as_ref().is_some_and(|earlier| !wanted.is_worth_making(&self.history, earlier)) {
             return Ok(earlier);
         }
         if is_blocking(wanted) {

@@ -92,10 +92,11 @@ impl LiveSession {
         Ok(())
     }
 
-    /// Returns whether the answer is based on less than was sent: the window was full, or the
-    /// provider silently truncated the prompt. If so, the answer is kept on a side branch, its usage
-    /// is recorded, and the call must be retried with a smaller context.
-    pub(crate) async fn must_fold_for(
+    /// Checks whether the answer is based on less than was sent: the window was full, or the provider
+    /// silently truncated the prompt. If so, the answer is kept on a side branch, its usage is
+    /// recorded, the next plan folds harder, and the call must be made again. Returns whether it
+    /// must.
+    pub(crate) async fn fold_if_truncated(
         &mut self,
         answer: &Answer,
         took: Duration,

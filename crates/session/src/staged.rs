@@ -104,7 +104,7 @@ impl LiveSession {
 
     pub(crate) fn take_in(&mut self, messages: Vec<Message>) {
         let incoming = self.incoming(&messages);
-        self.turn_starts |= messages.iter().any(|message| message.role == Role::User);
+        self.next_call_starts_turn |= messages.iter().any(|message| message.role == Role::User);
         // Tokens are counted once, for the log and for the history.
         for (message, incoming) in messages.into_iter().zip(&incoming) {
             self.history.append_counted(message, incoming.tokens);

@@ -1,7 +1,7 @@
 //! One turn: submit → (call the model → run its tool calls)* → finish.
 //!
-//! The next step is always derived from the session itself: open calls are run, a user message or
-//! tool results go to the model, and an answer without calls ends the turn. An interrupted turn
+//! The next step is always derived from the session itself: open tool calls are run, a user message
+//! or tool results go to the model, and an answer without tool calls ends the turn. An interrupted turn
 //! therefore resumes from the log alone, wherever it stopped.
 
 use waterline_session::SessionError;
@@ -25,6 +25,7 @@ impl Agent {
     /// in the log, and the turn can be resumed.
     pub async fn turn(&mut self, input: UserInput) -> Result<Outcome, AgentError> {
         let _lease = self.lease().await?;
+        // A crash may have interrupted an undo that moves files.
         self.finish_move().await?;
         let next = self.submit(input).await?;
         self.run_steps(next).await
@@ -140,12 +141,12 @@ impl Agent {
     }
 }
 
-/// Returns what failed. Errors of the log and the workspace can occur in every step and are not
-/// blamed on the step.
-const fn failure_kind(error: &AgentError, step: FailureKind) -> FailureKind {
+/// Returns what failed. Only errors of the session are blamed on the step. Errors of the log, the
+/// workspace and the rest can occur in every step.
+const fn failure_kind(error: &AgentError, of_step: FailureKind) -> FailureKind {
     match error {
         AgentError::Session(SessionError::Log(_)) => FailureKind::Other,
-        AgentError::Session(_) => step,
+        AgentError::Session(_) => of_step,
         _ => FailureKind::Other,
     }
 }

@@ -39,8 +39,21 @@ struct Entry<'a> {
     source: Option<&'a str>,
 }
 
-/// A list of values as text, grouped by kind, and the values in the order of their rank.
-pub type Listing = (String, Vec<String>);
+/// A list of values.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Listing {
+    /// The list as text, grouped by kind.
+    pub text: String,
+    /// The values in the order of their rank, best first.
+    pub values: Vec<String>,
+}
+
+impl Listing {
+    fn of(entries: &[Entry<'_>]) -> Self {
+        let values = entries.iter().map(|entry| entry.value.to_owned()).collect();
+        Self { text: print(entries), values }
+    }
+}
 
 /// Writes the ledger: the best values that fit into `budget` tokens, of those that `wanted` accepts
 /// and `shown` does not contain.
@@ -53,32 +66,37 @@ pub fn write(
     shown: &Shown<'_>,
     wanted: impl Fn(&str, &Seen) -> bool,
 ) -> Listing {
-    let (text, chosen) = fill(&candidates(index, weights, shown, wanted), counter, budget);
-    (text, values_of(&chosen))
+    let (_, chosen) = fill(&candidates(index, weights, shown, wanted), counter, budget);
+    Listing::of(&chosen)
 }
 
-/// Writes the ledger in two parts: the best values of it, about `first` tokens, and the others.
+/// The tokens of a ledger in two parts.
+#[derive(Clone, Copy, Debug)]
+pub struct PartSizes {
+    /// Both parts together, at most.
+    pub both: usize,
+    /// The first part, about.
+    pub first: usize,
+}
+
+/// Writes the ledger in two parts: the best values of it, and the others.
 #[must_use]
 pub fn write_parts(
     index: &Index,
     weights: &Weights,
     counter: &Counter,
-    (budget, first): (usize, usize),
+    sizes: PartSizes,
     shown: &Shown<'_>,
     wanted: impl Fn(&str, &Seen) -> bool,
 ) -> (Listing, Listing) {
-    let (_, chosen) = fill(&candidates(index, weights, shown, wanted), counter, budget);
+    let (_, chosen) = fill(&candidates(index, weights, shown, wanted), counter, sizes.both);
     let mut tokens = 0;
     let end = chosen.iter().position(|entry| {
         tokens += counter.text(entry.value) + 1;
-        tokens > first
+        tokens > sizes.first
     });
     let (best, rest) = chosen.split_at(end.unwrap_or(chosen.len()));
-    ((print(best), values_of(best)), (print(rest), values_of(rest)))
-}
-
-fn values_of(entries: &[Entry<'_>]) -> Vec<String> {
-    entries.iter().map(|entry| entry.value.to_owned()).collect()
+    (Listing::of(best), Listing::of(rest))
 }
 
 /// Returns the values that could be listed. Of several spellings of one path, it is the newest,
@@ -212,14 +230,15 @@ mod tests {
     #[test]
     fn values_are_grouped_and_pieces_of_a_listed_path_are_not_repeated() {
         let index = index_of(&["see /srv/app/main.py and main.py in order 100452, call load_all"]);
-        let (text, _) = write(
+        let text = write(
             &index,
             Weights::shipped(),
             &Counter::default(),
             200,
             &Shown::default(),
             |_, _| true,
-        );
+        )
+        .text;
         assert_eq!(text, "paths: /srv/app/main.py\nnames: load_all\nnumbers: 100452");
     }
 
@@ -230,7 +249,7 @@ mod tests {
         let counter = Counter::default();
         let mut shown = Shown::default();
         shown.add("name_7 is shown");
-        let (text, _) = write(&index, Weights::shipped(), &counter, 300, &shown, |_, _| true);
+        let text = write(&index, Weights::shipped(), &counter, 300, &shown, |_, _| true).text;
         assert!(counter.text(&text) <= 300, "{}", counter.text(&text));
         assert!(text.split(' ').count() > 40);
         assert!(!text.split(' ').any(|word| word == "name_7"));

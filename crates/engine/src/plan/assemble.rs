@@ -147,7 +147,7 @@ impl<'a> Assembly<'a> {
                 .views
                 .first()
                 .and_then(|view| view.message(self.history))
-                .map(|message| block.before(message));
+                .map(|message| block.prepended_to(message));
             if let (Some(joined), Some(view)) = (joined, slot.views.first_mut()) {
                 *view = View::made(joined);
             }

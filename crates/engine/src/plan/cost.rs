@@ -13,12 +13,13 @@ use crate::setting::{By, Size};
 /// next steps need, and they would cost more than was saved.
 const MIN_TOKENS: usize = 64_000;
 
-/// Returns the most tokens of conversation that are worth their price, if the policy asks for that
+/// Returns the size of a conversation at which a fold has just paid for itself when the next one is
+/// due, if the policy asks for that
 /// and the prices of the model are known. `growth` is the number of tokens that a call adds.
 ///
 /// Of `a` tokens a fold keeps `kept · a` and drops `span · a`; the next fold is due after `span · a
 /// / growth` calls. A fold has paid for itself after `(kept / span) · (write − read) / read` calls.
-pub(super) fn affordable(policy: &Policy, model: &Model, growth: usize) -> Option<usize> {
+pub(super) fn break_even_tokens(policy: &Policy, model: &Model, growth: usize) -> Option<usize> {
     let rule = &policy.fold;
     let (Size::Share(high), Some(Size::Share(low)), By::Cost) = (rule.high, rule.low, rule.by)
     else {
@@ -48,7 +49,7 @@ mod tests {
     use crate::model::Models;
 
     fn tokens(model: &str, growth: usize) -> Option<usize> {
-        affordable(
+        break_even_tokens(
             &Policy::preset("auto").unwrap(),
             &Models::builtin().find(model).unwrap(),
             growth,
@@ -76,7 +77,7 @@ mod tests {
             .map(|(k, v)| (k.to_owned(), v.to_owned()));
         let policy = Policy::preset_with("auto", &settings).unwrap();
         assert_eq!(
-            affordable(&policy, &Models::builtin().find("claude-opus-5").unwrap(), 1_500),
+            break_even_tokens(&policy, &Models::builtin().find("claude-opus-5").unwrap(), 1_500),
             None
         );
     }

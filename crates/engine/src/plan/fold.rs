@@ -21,27 +21,30 @@ const MIN_SUMMARY_TOKENS: usize = 400;
 /// Tokens that joining a summary block to a message may add.
 const JOIN_TOKENS: usize = 8;
 
-/// About the tokens of the heading and the markers of a summary block.
+/// Roughly the tokens of the heading and the markers of a summary block.
 const HEADER_TOKENS: usize = 60;
 
-/// A summary is updated without delay if the context has this percentage of the high mark.
+/// A block stays below the low mark if it gets at least this percentage of what was set aside.
+const ENOUGH_PERCENT: usize = 80;
+
+/// A summary is updated without delay if the context reaches this percentage of the high mark.
 const PRESSING_PERCENT: usize = 120;
 
-/// How often the draft is shrunk before it is sent as it is.
+/// The most rounds of shrinking. After them the draft is sent as it is.
 const RESCUE_ROUNDS: usize = 6;
 
-/// Plans a fold of the whole history. `before` is the size of the context without the fold.
-pub(super) fn fold(input: &Input<'_>, marks: &Marks, before: usize, reason: String) -> Plan {
-    // A fold that the high mark or the window forces must free enough, or the next message would
-    // force another one.
-    let foldable = before.saturating_sub(marks.fixed);
+/// Plans a fold of the whole history. `unfolded` is the size of the context without it.
+pub(super) fn fold(input: &Input<'_>, marks: &Marks, unfolded: usize, reason: String) -> Plan {
+    // A fold that the high mark or the window requires must free enough, or the next message would
+    // require another one.
+    let foldable = unfolded.saturating_sub(marks.fixed);
     let free = input.policy.fold.free.at_least(foldable).min(foldable / 2);
     let mut goal = *marks;
-    if before > marks.high {
-        goal.high = marks.high.min(before - free);
+    if unfolded > marks.high {
+        goal.high = marks.high.min(unfolded - free);
     }
-    if before > marks.window {
-        goal.window = marks.window.min(before - free);
+    if unfolded > marks.window {
+        goal.window = marks.window.min(unfolded - free);
         goal.low = marks.low.min(goal.window);
     }
     let mut draft = Draft::new(Start {
@@ -51,8 +54,8 @@ pub(super) fn fold(input: &Input<'_>, marks: &Marks, before: usize, reason: Stri
         stages: &input.policy.stages,
         weights: &input.policy.weights,
         tools: input.budget.tools,
-        before,
-        had_summary: input.generation.has_summary(),
+        before: unfolded,
+        had_summary: input.generation.has_summary_block(),
         summary_before: input.generation.summary_tokens(),
         hidden: input.generation.hidden(input.history),
     });
@@ -65,7 +68,7 @@ pub(super) fn fold(input: &Input<'_>, marks: &Marks, before: usize, reason: Stri
         stage.fold(&mut draft);
         steps.note(stage.name(), &draft);
     }
-    let to_low = must_reach_low_mark(&draft, input.policy.fold.low.is_some(), before);
+    let to_low = must_reach_low_mark(&draft, input.policy.fold.low.is_some());
     if to_low {
         drop_to_low_mark(&mut draft);
         steps.note(LOW_MARK, &draft);
@@ -79,8 +82,8 @@ pub(super) fn fold(input: &Input<'_>, marks: &Marks, before: usize, reason: Stri
     }
     drop_old_thinking(&mut draft);
     steps.note(ARRIVAL, &draft);
-    // Space for the summary block is set aside first: without the block, more is lost than with the
-    // middle of a large output.
+    // Space for the summary block is set aside while the draft is shrunk: losing the block costs
+    // more than losing the middle of a large output.
     let window = draft.marks.window;
     let reserved = draft.reserved().min(draft.marks.available / 2);
     draft.marks.window = window.saturating_sub(reserved);
@@ -96,7 +99,7 @@ pub(super) fn fold(input: &Input<'_>, marks: &Marks, before: usize, reason: Stri
     let block_tokens = total.saturating_sub(left);
     let steps = steps.into_steps();
     Plan {
-        action: Action::Fold { reason, from: before },
+        action: Action::Fold { reason, from: unfolded },
         slots,
         wanted,
         tokens,
@@ -128,9 +131,10 @@ fn drop_repeated_systems(draft: &mut Draft<'_>) {
     }
 }
 
-/// Returns whether the fold must reach the low mark: the number of tokens started it.
-const fn must_reach_low_mark(draft: &Draft<'_>, has_low: bool, before: usize) -> bool {
-    before > draft.marks.high && (has_low || before > draft.marks.window)
+/// Returns whether the fold must reach the low mark: the number of tokens started it. A policy
+/// without a low mark need not, unless the context did not fit into the window.
+const fn must_reach_low_mark(draft: &Draft<'_>, has_low: bool) -> bool {
+    draft.before() > draft.marks.high && (has_low || draft.before() > draft.marks.window)
 }
 
 /// Drops the oldest atoms until the low mark is reached.
@@ -188,6 +192,7 @@ fn drop_a_little(draft: &mut Draft<'_>) {
 /// Makes sure that the kept messages do not start in the middle of a turn: the user message that
 /// opens the turn stays too.
 fn start_with_user(draft: &mut Draft<'_>) {
+    // A round before may have held another message.
     draft.release();
     let items = draft.items().iter().enumerate();
     let kept =
@@ -205,7 +210,7 @@ fn start_with_user(draft: &mut Draft<'_>) {
 /// Removes the thinking of earlier turns. If the model accepts thinking only while everything
 /// before it is unchanged, the thinking of the running turn goes too.
 fn drop_old_thinking(draft: &mut Draft<'_>) {
-    let end = if draft.model.preserved_thinking { usize::MAX } else { draft.running() };
+    let end = if draft.model.thinking_needs_prefix { usize::MAX } else { draft.running() };
     for at in draft.newest_first().filter(|&at| at < end) {
         draft.drop_thinking(at);
     }
@@ -217,15 +222,15 @@ fn block_budget(draft: &Draft<'_>) -> usize {
         return 0;
     }
     let marks = &draft.marks;
+    let below_low = marks.low.saturating_sub(draft.total());
+    // Texts that are counted separately may take a few more tokens once they are joined.
+    let below_window = marks.window.saturating_sub(draft.total() + JOIN_TOKENS);
+    let set_aside = marks.low - low_without_block(draft);
     // What had to be kept may leave too little below the low mark. Then the block may use what is
     // left up to the window.
-    let to_low = marks.low.saturating_sub(draft.total());
-    // Texts that are counted separately may take a few more tokens once they are joined.
-    let to_window = marks.window.saturating_sub(draft.total() + JOIN_TOKENS);
-    let most = draft.reserved() + HEADER_TOKENS;
-    let share = marks.low - low_without_block(draft);
-    let budget = if to_low * 5 >= share * 4 { to_low } else { to_window };
-    budget.min(most)
+    let is_enough = below_low * 100 >= set_aside * ENOUGH_PERCENT;
+    let budget = if is_enough { below_low } else { below_window };
+    budget.min(draft.reserved() + HEADER_TOKENS)
 }
 
 /// Writes the summary block for what was dropped. If a model's summary would be better than the
@@ -244,7 +249,7 @@ fn write_block(
     let wanted = block
         .as_ref()
         .filter(|block| {
-            settings.mode != Mode::Digest && !block.has_summary && !block.sources.is_empty()
+            settings.mode != Mode::Digest && !block.is_summarised && !block.sources.is_empty()
         })
         .map(|block| Wanted {
             sources: block.sources.clone(),

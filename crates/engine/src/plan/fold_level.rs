@@ -1,5 +1,6 @@
 //! Folds on request: from the user, for a summary that was made in the background, or because a
-//! provider refused a context as too long. Each level keeps less than the one before it.
+//! provider refused a context as too long. From `Fold` on, each level keeps less than the one before
+//! it; `Resume` is for a restart.
 
 use crate::draft::Draft;
 use crate::policy::Policy;
@@ -36,7 +37,7 @@ impl FoldLevel {
     #[must_use]
     pub const fn next(self) -> Option<Self> {
         match self {
-            // A session that is shorter than that continues as it is.
+            // A session with fewer turns continues as it is.
             Self::Resume => None,
             Self::Fold => Some(Self::Trim),
             Self::Trim => Some(Self::Minimal),
@@ -60,7 +61,7 @@ impl FoldLevel {
 /// defaults.
 pub(super) fn apply_level(draft: &mut Draft<'_>, policy: &Policy, level: FoldLevel) {
     if level == FoldLevel::Resume {
-        restore_turns(draft, policy);
+        keep_latest_turns(draft, policy);
     }
     if level >= FoldLevel::Trim && !policy.stages.iter().any(|stage| stage.trim(draft)) {
         Emergency::default().trim_now(draft);
@@ -73,7 +74,7 @@ pub(super) fn apply_level(draft: &mut Draft<'_>, policy: &Policy, level: FoldLev
 }
 
 /// Keeps the latest turns as request and answer. The running turn stays whole.
-fn restore_turns(draft: &mut Draft<'_>, policy: &Policy) {
+fn keep_latest_turns(draft: &mut Draft<'_>, policy: &Policy) {
     let max = policy.setting("halve.turns").and_then(|turns| turns.as_integer());
     let max = max.and_then(|turns| usize::try_from(turns).ok());
     let turns = turns_to_restore(max.unwrap_or(Halve::default().turns));

@@ -50,7 +50,7 @@ impl FoldReport {
         self.steps.iter().rfind(|step| step.dropped > 0).or_else(|| self.steps.last())
     }
 
-    /// Returns the fold_report with corrected token counts.
+    /// Returns the report with corrected token counts.
     pub(super) fn corrected(mut self, correct: impl Fn(usize) -> usize) -> Self {
         for step in &mut self.steps {
             step.left = correct(step.left);

@@ -21,6 +21,7 @@ pub struct Head {
     pub tokens: usize,
     pub(super) messages: usize,
     pub(super) turns: usize,
+    // Stored under an older name.
     #[serde(rename = "settled")]
     pub(super) marks: Option<Marks>,
     #[serde(rename = "refused")]

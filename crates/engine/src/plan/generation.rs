@@ -64,7 +64,7 @@ impl Generation {
 
     /// Returns whether it contains a summary block.
     #[must_use]
-    pub fn has_summary(&self) -> bool {
+    pub fn has_summary_block(&self) -> bool {
         self.slots.iter().any(|slot| slot.treatment == Treatment::Summary)
     }
 

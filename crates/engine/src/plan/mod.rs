@@ -147,7 +147,7 @@ pub struct Wanted {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Update {
-    /// The number of new messages that it takes.
+    /// The fewest new messages that are worth an update.
     pub messages: usize,
     /// The share of the summary's tokens that the new messages must exceed.
     pub ratio: Size,
@@ -156,7 +156,7 @@ pub struct Update {
 }
 
 impl Wanted {
-    /// Returns a summary that was wanted in an earlier process.
+    /// Returns the request for a summary that was wanted in an earlier process.
     #[must_use]
     pub const fn restored(
         sources: Vec<usize>,
@@ -173,7 +173,7 @@ impl Wanted {
     /// Returns whether this summary is worth making, although there is an `earlier` one of some of
     /// its messages. If not, a digest of the new messages goes with the earlier one.
     #[must_use]
-    pub fn updates(&self, history: &History, earlier: &Summary) -> bool {
+    pub fn is_worth_making(&self, history: &History, earlier: &Summary) -> bool {
         let Update { messages, ratio, is_pressing } = self.update;
         let is_new = |source: &&usize| earlier.sources.binary_search(source).is_err();
         let new: Vec<usize> = self.sources.iter().filter(is_new).copied().collect();
@@ -227,22 +227,23 @@ pub fn plan(input: &Input<'_>) -> Plan {
                 input.history.is_whole().then(|| fold::fold(input, &marks, unfolded, reason));
             let worthwhile = folded.filter(|plan| is_worthwhile(input, &marks, unfolded, plan));
             let plan = worthwhile.unwrap_or_else(|| {
-                extension(extend::new_slots(input, &marks), unfolded, marks, Some(unfolded))
+                let tried_at = input.history.is_whole().then_some(unfolded);
+                extension(extend::new_slots(input, &marks), unfolded, marks, tried_at)
             });
             finish(input, plan)
         }
     }
 }
 
-/// Plans the next call if what was sent can be extended. Returns `None` when a fold is due. It
-/// needs only the end of the history, so the time to resume a session does not depend on its
-/// length.
+/// Plans the next call if what was sent can be extended. Returns `None` when a fold is due, or when
+/// a stage must read earlier messages that are not loaded. It needs only the end of the history, so
+/// the time to resume a session does not depend on its length.
 #[must_use]
 pub fn extend(input: &Input<'_>) -> Option<Plan> {
-    let recalls =
+    let lacks_messages =
         input.policy.stages.iter().any(|stage| stage.recalls()) && !input.history.is_whole();
     match decide(input) {
-        Decision::Extend(plan) if !recalls => Some(plan),
+        Decision::Extend(plan) if !lacks_messages => Some(plan),
         _ => None,
     }
 }
@@ -264,17 +265,14 @@ fn decide(input: &Input<'_>) -> Decision {
     let added = Counts::of(input.history, &slots);
     let unfolded = input.generation.tokens() + added.tokens + input.budget.tools;
     let due = reason_to_fold(input, &marks, &added, unfolded)
-        .filter(|_| {
-            unfolded > marks.window || input.generation.may_fold_again(&input.policy.fold, unfolded)
-        })
-        .filter(|_| !input.generation.is_planned(input.history, &marks));
+        .filter(|_| may_fold(input, &marks, unfolded));
     let reason = input.forced.map(|forced| forced.reason.to_owned()).or(due);
     match reason {
         // A fold makes its own slots. These are dropped here, because a long first extension has
         // many of them.
         Some(reason) => {
-            // In a fold on request, percentages apply to the current context, not to the window:
-            // it shrinks a context that is half full, too.
+            // In a fold on request, percentages apply to the current context, not to the window, so
+            // that it also shrinks a context that is half full.
             let used = unfolded.saturating_sub(marks.fixed);
             let marks = match input.forced {
                 Some(Forced { level: FoldLevel::Fold, .. })
@@ -290,12 +288,22 @@ fn decide(input: &Input<'_>) -> Decision {
     }
 }
 
+/// Returns whether a fold that is due may be tried now.
+fn may_fold(input: &Input<'_>, marks: &Marks, unfolded: usize) -> bool {
+    let generation = input.generation;
+    // A call that is retried sends what was planned for it.
+    let is_retry = generation.is_planned(input.history, marks);
+    let must_fit = unfolded > marks.window;
+    !is_retry && (must_fit || generation.may_fold_again(&input.policy.fold, unfolded))
+}
+
 /// Returns the marks for a call. They are lower if the prices of the model make a smaller context
 /// cheaper, or if the provider's cache is cold.
 fn marks_of(input: &Input<'_>) -> Marks {
     let rule = &input.policy.fold;
     let mut marks = Marks::new(&input.budget, rule, input.history.system_tokens());
-    if let Some(tokens) = cost::affordable(input.policy, input.model, input.history.growth()) {
+    if let Some(tokens) = cost::break_even_tokens(input.policy, input.model, input.history.growth())
+    {
         marks = marks.limited(rule, tokens);
     }
     if input.budget.cold {
@@ -315,8 +323,8 @@ fn finish(input: &Input<'_>, mut plan: Plan) -> Plan {
     plan
 }
 
-/// Returns a plan that appends these slots. `ineffective_at` is the size at which a fold was tried and did
-/// not free enough.
+/// Returns a plan that appends these slots. `ineffective_at` is the size at which a fold was tried
+/// and did not free enough.
 fn extension(slots: Vec<Slot>, after: usize, marks: Marks, ineffective_at: Option<usize>) -> Plan {
     let tokens = Figures { after, ..Figures::default() };
     Plan {

@@ -9,14 +9,14 @@ use crate::ledger::{Listing, Shown};
 use crate::message::{Message, Part, Role};
 use crate::summary::{REFERENCE_ONLY, Summarise};
 
-/// A list that is sent again must be useful to this percentage: values that are shown elsewhere or
-/// that would not be listed today are not.
+/// The percentage of a list that must still be useful if it is sent again. A value is not useful if
+/// it is shown elsewhere or would not be listed today.
 const USEFUL_PERCENT: usize = 80;
 
 /// A list with fewer tokens than this is not worth a message of its own.
 const MIN_TOKENS: usize = 200;
 
-/// The tokens of a message and of the end of the list.
+/// Tokens that the message and the end of the list take.
 const FRAME_TOKENS: usize = 8;
 
 /// A list of values in a message of its own.
@@ -49,18 +49,17 @@ impl StableLedger {
         let (best, rest) = list_parts(draft, text, budget, first);
         if let Some(stable) = earlier.and_then(|slot| Self::of(draft, slot)) {
             let tokens = counter.text(&stable.text);
-            if tokens <= budget + frame && stable.is_useful([&best.0, &rest.0]) {
+            if tokens <= budget + frame && stable.is_useful([&best.text, &rest.text]) {
                 let text = format!("{text}\n{}", stable.text);
                 let rest = list_values(draft, &text, budget + frame - tokens);
                 return (Some(stable), rest);
             }
         }
-        if counter.text(&best.0) < MIN_TOKENS || rest.1.is_empty() {
+        if counter.text(&best.text) < MIN_TOKENS || rest.values.is_empty() {
             return (None, list_values(draft, text, budget + frame));
         }
-        let (listing, listed) = best;
-        let text = format!("{head}\n{listing}\n---");
-        (Some(Self { text, listed, is_reused: false }), rest)
+        let text = format!("{head}\n{}\n---", best.text);
+        (Some(Self { text, listed: best.values, is_reused: false }), rest)
     }
 
     /// Returns the list that a slot of the last generation sent.

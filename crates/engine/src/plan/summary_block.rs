@@ -27,8 +27,8 @@ pub(crate) struct SummaryBlock {
     /// The values in its ledger, most likely needed first.
     pub(crate) listed: Vec<String>,
     pub(crate) reason: String,
-    /// Whether a supplied summary covers all of its messages.
-    pub(crate) has_summary: bool,
+    /// Whether a model's summary covers all of its messages.
+    pub(crate) is_summarised: bool,
 }
 
 const LEDGER_HEADING: &str = "\n\nValues seen, verbatim, best first:\n";
@@ -50,14 +50,9 @@ impl SummaryBlock {
         earlier: Option<&Slot>,
         budget: usize,
     ) -> Option<Self> {
-        let history = draft.history;
-        let counter = history.counter();
-        let atoms: Vec<usize> = draft
-            .items()
-            .iter()
-            .filter(|item| is_folded(draft, item))
-            .map(|item| item.atom)
-            .collect();
+        let items = draft.items().iter();
+        let atoms: Vec<usize> =
+            items.filter(|item| is_folded(draft, item)).map(|item| item.atom).collect();
         let sources = sources_of(draft, &atoms);
         // A block of more than half the size of what it replaces is not worth it.
         let replaced: usize = draft.items().iter().map(|item| left_out(draft, item)).sum();
@@ -66,45 +61,26 @@ impl SummaryBlock {
             return None;
         }
         let head = header(settings, &sources);
-        let question_tokens = if settings.placement == Placement::Mock {
-            counter.text(&settings.question)
-        } else {
-            0
-        };
-        let available = budget.saturating_sub(counter.text(&head) + question_tokens + FRAME_TOKENS);
-        let made = best(supplied, &sources);
-        // A model's summary may have lost values, so it always gets a ledger.
-        let min_ledger = if made.is_some() { available / 6 } else { 0 };
-        let ledger_budget = draft.ledger_tokens(settings).max(min_ledger).min(available);
-        let text_budget = draft.marks.tokens(settings.max).min(available - ledger_budget / 2);
-        let write = |extra: usize| match made {
-            Some(summary) => self::text_of(draft, summary, &atoms, text_budget + extra),
-            None => digest::write(history, &atoms, text_budget, extra),
-        };
-        // The text may use what the ledger does not need: if there are few values to list, more of
-        // what the user wrote can stay.
-        let first = write(0);
-        let open_budget = available.saturating_sub(counter.text(&first)) / 2;
-        let open = missing_lines(lines, &first, counter, open_budget);
-        let open_tokens = counter.text(&open);
-        let ledger_tokens = counter.text(&list_values(draft, &first, ledger_budget).0);
-        let unused = available.saturating_sub(text_budget + ledger_tokens + open_tokens);
-        let body = if unused > MIN_TOKENS { write(unused) } else { first };
+        let summary = best(supplied, &sources);
+        let budget = BlockBudget::new(draft, settings, &head, budget, summary.is_some());
+        let Body { text: body, open } = Body::write(draft, &atoms, summary, lines, &budget);
+        let counter = draft.history.counter();
         let body_tokens = counter.text(&body);
-        let left_for_ledger = available.saturating_sub(body_tokens + open_tokens);
-        let ledger_budget = ledger_budget.min(left_for_ledger);
-        let (stable, (ledger, listed)) =
-            StableLedger::split(draft, settings, earlier, &body, ledger_budget);
-        let has_values = stable.is_some() || !ledger.is_empty();
+        let left = budget.available.saturating_sub(body_tokens + counter.text(&open));
+        let (stable, ledger) =
+            StableLedger::split(draft, settings, earlier, &body, budget.ledger.min(left));
+        let has_values = stable.is_some() || !ledger.text.is_empty();
         if !has_values && open.is_empty() && (body.is_empty() || atoms.is_empty()) {
             return None;
         }
-        let ledger_tokens = counter.text(&ledger);
+        let ledger_tokens = counter.text(&ledger.text);
         let reason =
-            Reason::replaced(sources.len(), made.is_some(), body_tokens, ledger_tokens).into();
-        let ledger_section =
-            if ledger.is_empty() { String::new() } else { format!("{LEDGER_HEADING}{ledger}") };
-        let has_summary = made.is_some_and(|summary| summary.sources == sources);
+            Reason::replaced(sources.len(), summary.is_some(), body_tokens, ledger_tokens).into();
+        let ledger_section = match ledger.text.is_empty() {
+            true => String::new(),
+            false => format!("{LEDGER_HEADING}{}", ledger.text),
+        };
+        let is_summarised = summary.is_some_and(|summary| summary.sources == sources);
         Some(Self {
             atoms,
             sources,
@@ -112,9 +88,9 @@ impl SummaryBlock {
             text: format!("{head}\n{body}{open}{ledger_section}\n---"),
             placement: settings.placement,
             question: settings.question.clone(),
-            listed,
+            listed: ledger.values,
             reason,
-            has_summary,
+            is_summarised,
         })
     }
 
@@ -131,11 +107,77 @@ impl SummaryBlock {
     }
 
     /// Returns a user message with the block in front of its text.
-    pub(crate) fn before(&self, message: &Message) -> Message {
+    pub(crate) fn prepended_to(&self, message: &Message) -> Message {
         let mut joined = message.clone();
         joined.form = Form::Changed;
         joined.parts.insert(0, Part::text(format!("{}\n\n", self.text)));
         joined
+    }
+}
+
+/// The tokens that the parts of a block may take.
+struct BlockBudget {
+    /// All parts together, without the heading and the frame.
+    available: usize,
+    /// The digest or the model's summary.
+    text: usize,
+    ledger: usize,
+}
+
+impl BlockBudget {
+    fn new(
+        draft: &Draft<'_>,
+        settings: &Summarise,
+        head: &str,
+        tokens: usize,
+        has_model_summary: bool,
+    ) -> Self {
+        let counter = draft.history.counter();
+        let question = match settings.placement {
+            Placement::Mock => counter.text(&settings.question),
+            _ => 0,
+        };
+        let available = tokens.saturating_sub(counter.text(head) + question + FRAME_TOKENS);
+        // A model's summary may have lost values, so it always gets a ledger.
+        let min_ledger = if has_model_summary { available / 6 } else { 0 };
+        let ledger = draft.ledger_tokens(settings).max(min_ledger).min(available);
+        // In a small block, text and ledger share what both want.
+        let text = draft.marks.tokens(settings.max).min(available - ledger / 2);
+        Self { available, text, ledger }
+    }
+}
+
+/// The part of a block before the ledger.
+struct Body {
+    /// The digest or the model's summary.
+    text: String,
+    /// The open todos and approvals that the text does not contain.
+    open: String,
+}
+
+impl Body {
+    /// Writes the body. It may use what the ledger does not need: if there are few values to list,
+    /// more of what the user wrote can stay.
+    fn write(
+        draft: &Draft<'_>,
+        atoms: &[usize],
+        summary: Option<&Summary>,
+        lines: &[String],
+        budget: &BlockBudget,
+    ) -> Self {
+        let counter = draft.history.counter();
+        let write = |extra: usize| match summary {
+            Some(summary) => text_of(draft, summary, atoms, budget.text + extra),
+            None => digest::write(draft.history, atoms, budget.text, extra),
+        };
+        let first = write(0);
+        let open_budget = budget.available.saturating_sub(counter.text(&first)) / 2;
+        let open = missing_lines(lines, &first, counter, open_budget);
+        let ledger = list_values(draft, &first, budget.ledger).text;
+        let used = budget.text + counter.text(&ledger) + counter.text(&open);
+        let unused = budget.available.saturating_sub(used);
+        let text = if unused > MIN_TOKENS { write(unused) } else { first };
+        Self { text, open }
     }
 }
 
@@ -172,8 +214,9 @@ pub(super) fn list_parts(
     kept.iter().for_each(|kept| shown.add(kept));
     shown.add(text);
     let wanted = |_: &str, seen: &ledger::Seen| !shows_whole(draft, seen.last);
-    let (values, counter) = (history.values(), history.counter());
-    ledger::write_parts(values, draft.weights, counter, (budget, first), &shown, wanted)
+    let counter = history.counter();
+    let sizes = ledger::PartSizes { both: budget, first };
+    ledger::write_parts(history.values(), draft.weights, counter, sizes, &shown, wanted)
 }
 
 /// Returns the summary that covers most of these messages and no others. Empty summaries are

@@ -96,7 +96,7 @@ fn add_values(
         views.iter().filter_map(|view| view.message(history).map(ledger::text_of)).collect();
     let mut shown = Shown::default();
     texts.iter().for_each(|text| shown.add(text));
-    let (list, _) = ledger::write(&index, weights, history.counter(), budget, &shown, |_, _| true);
+    let list = ledger::write(&index, weights, history.counter(), budget, &shown, |_, _| true).text;
     let truncated = views.iter_mut().rev().find_map(|view| match view {
         View::Made(message) => {
             Arc::make_mut(message).parts.iter_mut().rev().find_map(truncated_result)
