@@ -294,8 +294,8 @@ impl Approver for Printer {
                     text = asking::view(request).text;
                     continue;
                 }
-                match asking::word(line) {
-                    Some(word) => return word,
+                match asking::reply(line) {
+                    Some(reply) => return reply,
                     None => text.clone_from(&question),
                 }
             }

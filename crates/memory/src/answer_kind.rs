@@ -11,17 +11,17 @@ use crate::weights::Weights;
 /// The answer that a question asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AnswerKind {
-    /// A fact, which one or a few messages have.
+    /// A fact, which is in one or a few messages.
     Fact,
     /// What the program answered earlier.
     Earlier,
     /// Things that were mentioned at different times.
     List,
-    /// A summary of much.
+    /// A summary of many messages.
     Overview,
 }
 
-/// Words that describe the answer and not what it is about. They are stems.
+/// Stems of words that describe the form of the answer, not its subject.
 const FORM: [&str; 26] = [
     "walk",
     "order",
@@ -78,7 +78,7 @@ impl AnswerKind {
         }
     }
 
-    /// Whether a term of the question says what is searched for.
+    /// Whether a term of the question is about the subject, so that it is searched for.
     pub(crate) fn searches(self, term: &str) -> bool {
         !self.is_broad() || !FORM.contains(&term)
     }
@@ -88,7 +88,7 @@ impl AnswerKind {
         matches!(self, Self::List | Self::Overview)
     }
 
-    /// Returns what a match counts in a message that no human wrote.
+    /// Returns the factor for matches in messages that no human wrote.
     pub(crate) const fn program_share(self) -> f64 {
         match self {
             Self::Fact | Self::List => 0.6,
@@ -97,8 +97,8 @@ impl AnswerKind {
     }
 
     /// Returns the weights for this kind of answer. Instructions and preferences are not part of a
-    /// list or an overview. What the program answered is part of an overview; it has no vectors,
-    /// so they cannot be compared there.
+    /// list or an overview. An overview includes the program's answers; these have no vectors, so
+    /// vectors do not count there.
     pub(crate) const fn weights(self, weights: &Weights) -> Weights {
         let (instruction, preference) = (0.0, 0.0);
         match self {

@@ -10,13 +10,13 @@ use rustix::fs::OFlags;
 
 use crate::notes::{has_secret, open};
 
-/// How much of a file is searched: its end, which is the newest.
+/// How much of a file is searched, from its end, where the newest lines are.
 const DAY_BYTES: u64 = 4_000_000;
 
 /// The section that a memory belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
-    /// Content that the context no longer has.
+    /// Content that was dropped from the context.
     Trimmed,
     /// Content of a context that the provider rejected.
     Overflow,

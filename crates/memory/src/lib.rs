@@ -22,8 +22,8 @@
 //! ```
 //!
 //! [`Memory`] is what a user's sessions share: lasting facts in `MEMORY.md` and a file per day. Only
-//! it and [`encoder::open`] read and write files. The crate knows no log. `docs/recall.md` explains
-//! the features and has the figures.
+//! [`Memory`] and [`encoder::open`] access files, and the crate does not depend on the log.
+//! `docs/recall.md` explains the features and has the figures.
 
 mod answer_kind;
 mod daily;

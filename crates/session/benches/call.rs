@@ -1,7 +1,6 @@
-//! What our side adds to a call: from the new message to the request, and from the answer to the
-//! stored message. The same call made without a session stands beside it, so that the difference is
-//! ours. The log lies in memory where there is such a folder, so that the disk's flush is not in
-//! the figures.
+//! Measures the overhead of a session: a call through it, compared with the same request sent without
+//! one. The log is in memory if the system has such a directory, so that the figures do not include
+//! writes to a disk.
 #![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark fails loudly")]
 
 use std::path::Path;
@@ -32,27 +31,27 @@ fn endpoint(server: &Server) -> Endpoint {
     Endpoint::new(Wire::OPENAI_CHAT, Some(&server.url), None, Timeouts::default()).unwrap()
 }
 
-fn said(n: usize) -> Message {
+fn message(n: usize) -> Message {
     let role = if n.is_multiple_of(2) { Role::User } else { Role::Assistant };
     Message::new(
         role,
         vec![Part::text(format!(
             "message {n}: {}",
-            "some words of a conversation, neither few nor many; ".repeat(8)
+            "part of a message of usual length; ".repeat(8)
         ))],
     )
 }
 
 /// A log with a session of this many messages, all of which were sent.
-async fn stored(folder: &Path, server: &Server, messages: usize) -> Log {
-    let log = Log::open(&folder.join(format!("{messages}.db")).display().to_string()).unwrap();
+async fn stored(directory: &Path, server: &Server, messages: usize) -> Log {
+    let log = Log::open(&directory.join(format!("{messages}.db")).display().to_string()).unwrap();
     log.create(Session::new("s")).unwrap();
-    let mut live = taken_up(&log, server).await;
-    live.call((0..messages - 1).map(said).collect(), |_| ()).await.unwrap();
+    let mut live = resume(&log, server).await;
+    live.call((0..messages - 1).map(message).collect(), |_| ()).await.unwrap();
     log
 }
 
-async fn taken_up(log: &Log, server: &Server) -> LiveSession {
+async fn resume(log: &Log, server: &Server) -> LiveSession {
     let config = SessionConfig::new(
         ModelTarget::new("gpt-4o", endpoint(server)),
         Policy::preset("auto").unwrap(),
@@ -60,10 +59,10 @@ async fn taken_up(log: &Log, server: &Server) -> LiveSession {
     LiveSession::open(log.clone(), "s", config).await.unwrap()
 }
 
-/// The time of the second call of a session that was taken up at this length.
+/// Returns the duration of the second call of a session that is resumed at this length.
 async fn timed(log: &Log, server: &Server, messages: usize) -> Duration {
     log.rewind("s", RewindTarget::Position(messages as u64)).unwrap();
-    let mut live = taken_up(log, server).await;
+    let mut live = resume(log, server).await;
     let new = || vec![Message::user("and now?")];
     live.call(new(), |_| ()).await.unwrap();
     let started = Instant::now();
@@ -76,12 +75,12 @@ fn calls(criterion: &mut Criterion) {
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
     let server = runtime.block_on(server());
     let memory = Path::new("/dev/shm");
-    let folder =
+    let directory =
         if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() }.unwrap();
     let mut group = criterion.benchmark_group("call");
     group.sample_size(50).measurement_time(Duration::from_secs(8));
     for messages in [10, 10_000] {
-        let log = runtime.block_on(stored(folder.path(), &server, messages));
+        let log = runtime.block_on(stored(directory.path(), &server, messages));
         group.bench_function(format!("session/{messages}"), |bencher| {
             bencher.iter_custom(|times| {
                 runtime.block_on(async {
@@ -93,8 +92,8 @@ fn calls(criterion: &mut Criterion) {
                 })
             });
         });
-        // The same bytes, sent by hand.
-        let live = runtime.block_on(taken_up(&log, &server));
+        // The same bytes, sent without a session.
+        let live = runtime.block_on(resume(&log, &server));
         let context: Vec<&Message> = live.generation().context(live.history()).collect();
         let rendered = wire::render(Wire::OPENAI_CHAT, &context);
         let endpoint = endpoint(&server);

@@ -30,7 +30,7 @@ impl Agent {
         &mut self,
         input: &UserInput,
     ) -> Result<Option<String>, AgentError> {
-        // Only the user's own words count; a sub-agent and a role get theirs from a model.
+        // Only text of the user counts; the input of a sub-agent or a role was written by a model.
         if self.depth > 0 || input.handed {
             return Ok(None);
         }
@@ -45,7 +45,7 @@ impl Agent {
         if current == known {
             return Ok(None);
         }
-        // What the message itself says needs no note.
+        // An instruction in the message itself needs no note.
         let new: Vec<&String> =
             current.iter().filter(|text| !known.contains(text) && !found.contains(text)).collect();
         let gone: Vec<&String> = known.iter().filter(|text| !current.contains(text)).collect();
@@ -121,7 +121,7 @@ impl Agent {
     }
 }
 
-/// Whether a sentence occurs in more sessions than a user would write it in.
+/// Whether a sentence occurs in more sessions than one that the user types again would.
 fn is_template(log: &Log, sentence: &str) -> waterline_log::Result<bool> {
     let hits = log.search(sentence, None, 50)?;
     let mut sessions: Vec<String> = hits

@@ -1,4 +1,4 @@
-//! `waterline recall`: finds what was said in earlier sessions.
+//! `waterline recall`: finds messages of earlier sessions.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -22,7 +22,7 @@ const SESSIONS: usize = 20;
 /// How many messages the word index returns to choose them.
 const CANDIDATES: usize = 400;
 
-/// Find what was said in earlier sessions: ask a question, or name a few words
+/// Find messages of earlier sessions by a question or a few words
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Question, or words to find

@@ -21,7 +21,7 @@ pub fn markdown(out: &mut dyn Write, log: &Log, session: &Session) -> Result<u64
     let heading = Heading {
         title: if session.title.is_empty() { &session.id } else { &session.title },
         facts: facts.into_iter().flatten().collect(),
-        labels: words(),
+        labels: labels(),
     };
     let written = entries.iter().map(|entry| {
         let mut message = entry.message(parse_stored);
@@ -37,9 +37,9 @@ pub fn markdown(out: &mut dyn Write, log: &Log, session: &Session) -> Result<u64
 }
 
 /// Returns the document's labels. They are static in the library, so they are made once.
-fn words() -> Labels {
-    static WORDS: OnceLock<Labels> = OnceLock::new();
-    *WORDS.get_or_init(|| Labels {
+fn labels() -> Labels {
+    static LABELS: OnceLock<Labels> = OnceLock::new();
+    *LABELS.get_or_init(|| Labels {
         user: text!("markdown-user").leak(),
         assistant: text!("markdown-assistant").leak(),
         image: text!("markdown-image").leak(),

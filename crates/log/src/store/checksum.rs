@@ -20,8 +20,7 @@ pub(crate) struct Table {
     pub(crate) what: &'static str,
     /// How many of the first columns identify a row.
     pub(crate) keys: usize,
-    /// The columns that the checksum covers, the key first. Only bytes that have a hash of their
-    /// own are left out.
+    /// The columns that the checksum covers, the key first. A column with its own hash is left out.
     pub(crate) columns: &'static [&'static str],
 }
 

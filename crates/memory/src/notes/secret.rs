@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::RegexSet;
 
-/// The length from which a mixed run of letters and digits is taken for a key.
+/// The minimum length at which a mixed run of letters and digits is assumed to be a key.
 const KEY_LENGTH: usize = 32;
 
 /// Returns whether a text seems to have a key or a password in it.

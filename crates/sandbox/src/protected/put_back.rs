@@ -20,7 +20,7 @@ const MAX_NAMES: usize = 1_000;
 
 /// Renames a path so that no program recognizes it, and returns the new path. Nothing is lost: it
 /// may be the user's own.
-pub(super) fn set_aside(path: &Path) -> Option<PathBuf> {
+pub(super) fn rename_blocked(path: &Path) -> Option<PathBuf> {
     let (parent, name) = parent_of(path).ok()?;
     let candidate = |number: usize| {
         let mut name = OsString::from(name);
