@@ -16,8 +16,8 @@ pub(crate) const CHANGED_INSTRUCTIONS: &str = "<changed-instructions>";
 /// The first line of the note on standing instructions.
 pub(crate) const STANDING_INSTRUCTIONS: &str = "<standing-instructions>";
 
-/// Separates the user's text from the notes after it. Both are one text, because some servers accept
-/// only one per message.
+/// Separates the user's text from the notes after it. Both are one text, because some servers
+/// accept only one per message.
 pub(crate) const SEPARATOR: &str = "\n\n";
 
 /// Returns a text of a message without the notes that the program added to it.

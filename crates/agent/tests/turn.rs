@@ -825,8 +825,8 @@ impl Observer for Sources {
     }
 }
 
-/// S4.13, S4.14, S4.17: each turn is a run with an id, which events, checkpoints and the state have.
-/// Checkpoints after each step can be switched off.
+/// S4.13, S4.14, S4.17: each turn is a run with an id, which events, checkpoints and the state
+/// have. Checkpoints after each step can be switched off.
 #[tokio::test]
 async fn s4_14_a_run_has_an_id_in_events_checkpoints_and_state() {
     let bed = TestBed::new();

@@ -94,7 +94,8 @@ pub struct ModelSettings {
     pub cache_minimum: Option<usize>,
     /// Seconds for which a cached prompt is kept.
     pub cache_life: Option<u64>,
-    /// Whether the limit of the answer is sent as `max_completion_tokens` on the wire `openai-chat`.
+    /// Whether the limit of the answer is sent as `max_completion_tokens` on the wire
+    /// `openai-chat`.
     pub max_completion_tokens: Option<bool>,
     /// How tokens are counted: `o200k`, `cl100k`, `estimate` or `tiktoken`.
     pub tokenizer: Option<Tokenizer>,

@@ -124,8 +124,8 @@ fn s1_6_s1_26_nothing_is_compacted_below_the_threshold() {
     }
 }
 
-/// S1.10 to S1.15, C1.9: above the threshold earlier turns first keep request and answer. If that is
-/// enough, there is no summary.
+/// S1.10 to S1.15, C1.9: above the threshold earlier turns first keep request and answer. If that
+/// is enough, there is no summary.
 #[test]
 fn c1_9_requests_and_answers_are_tried_before_a_summary() {
     let mut context = context(policy("init", &[]), 200_000);
@@ -342,8 +342,8 @@ fn s3_39_budget_summarizes_compresses_and_selects_in_this_order() {
     assert_eq!(stages, ["repair", "summarise", "preview", "window", "emergency"]);
 }
 
-/// S3.10, C3.2, C3.11: a summary is updated for at least ten new messages with more than half of its
-/// tokens, or far above the mark.
+/// S3.10, C3.2, C3.11: a summary is updated for at least ten new messages with more than half of
+/// its tokens, or far above the mark.
 #[test]
 fn s3_10_c3_2_c3_11_an_update_needs_ten_new_messages() {
     let wanted = |turns: usize, tokens: usize| {

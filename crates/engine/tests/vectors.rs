@@ -383,8 +383,8 @@ fn s1_8_system_prompt_and_tools_count() {
     assert_eq!((tokens.before, tokens.after), (104, 104));
 }
 
-/// C2.2: the preset `chat` folds when a turn starts; inside a turn only above its limit, and then it
-/// compresses earlier turns only.
+/// C2.2: the preset `chat` folds when a turn starts; inside a turn only above its limit, and then
+/// it compresses earlier turns only.
 #[test]
 fn c2_2_chat_folds_between_turns() {
     let policy = Policy::preset_with(

@@ -136,8 +136,8 @@ impl DayFiles {
     }
 }
 
-/// Returns a line as it is written: a heading inside a text must not look like one of a section, and
-/// a secret is not written.
+/// Returns a line as it is written: a heading inside a text must not look like one of a section,
+/// and a secret is not written.
 fn written(line: &str) -> String {
     match line {
         _ if has_secret(line) => "[left out: it looked like a key or a password]".to_owned(),

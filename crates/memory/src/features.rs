@@ -249,7 +249,8 @@ fn by_session(index: &Index, own: &[f64], near: &[f64]) -> Vec<f64> {
     let mut best = vec![[0.0_f64; SESSION_BEST]; index.sessions.len()];
     for ((entry, own), near) in index.messages.iter().zip(own).zip(near) {
         let mut value = own + near;
-        // `best` is in descending order: a larger value takes the place, and the smaller one moves on.
+        // `best` is in descending order: a larger value takes the place, and the smaller one moves
+        // on.
         for best in best.get_mut(entry.session as usize).into_iter().flatten() {
             if value > *best {
                 std::mem::swap(best, &mut value);

@@ -50,7 +50,8 @@ pub(crate) fn each_term(text: &str, mut found: impl FnMut(&str, &str)) {
     }
 }
 
-/// Whether a term is a single character of a script without spaces. It is less specific than a pair.
+/// Whether a term is a single character of a script without spaces. It is less specific than a
+/// pair.
 pub(crate) fn is_single_character(term: &str) -> bool {
     !term.is_ascii() && term.chars().nth(1).is_none()
 }

@@ -1,6 +1,6 @@
-//! Measures the overhead of a session: a call through it, compared with the same request sent without
-//! one. The log is in memory if the system has such a directory, so that the figures do not include
-//! writes to a disk.
+//! Measures the overhead of a session: a call through it, compared with the same request sent
+//! without one. The log is in memory if the system has such a directory, so that the figures do not
+//! include writes to a disk.
 #![allow(clippy::unwrap_used, missing_docs, reason = "a benchmark fails loudly")]
 
 use std::path::Path;

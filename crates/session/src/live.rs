@@ -306,8 +306,8 @@ impl LiveSession {
         self.commit().await
     }
 
-    /// Emits the provider's raw events too, as [`crate::Event::Raw`], for a gateway whose client uses
-    /// the model's wire.
+    /// Emits the provider's raw events too, as [`crate::Event::Raw`], for a gateway whose client
+    /// uses the model's wire.
     pub const fn emit_raw_events(&mut self, emits: bool) {
         self.emits_raw = emits;
     }
@@ -317,8 +317,8 @@ impl LiveSession {
         self.ephemeral.clear();
     }
 
-    /// Adds a user message for the next call only. It is not stored and not sent again; the answer is
-    /// stored.
+    /// Adds a user message for the next call only. It is not stored and not sent again; the answer
+    /// is stored.
     pub fn add_ephemeral(&mut self, text: impl Into<String>) {
         self.ephemeral.push(Message::user(text));
     }
@@ -363,8 +363,8 @@ impl LiveSession {
         self.cleared
     }
 
-    /// Reads the session again after a call that failed or was dropped. A partial answer is kept on a
-    /// side branch.
+    /// Reads the session again after a call that failed or was dropped. A partial answer is kept on
+    /// a side branch.
     ///
     /// # Errors
     /// When the log cannot be read or written.

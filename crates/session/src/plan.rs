@@ -84,8 +84,8 @@ impl LiveSession {
         Ok(planned)
     }
 
-    /// Returns the summary that a fold wants: the previous one if too little is new, otherwise a new
-    /// one. If a new one fails or is made in the background, the previous one serves so far.
+    /// Returns the summary that a fold wants: the previous one if too little is new, otherwise a
+    /// new one. If a new one fails or is made in the background, the previous one serves so far.
     async fn summary_for(
         &mut self,
         wanted: &Wanted,

@@ -93,8 +93,8 @@ impl LiveSession {
     }
 
     /// Returns whether the answer is based on less than was sent: the window was full, or the
-    /// provider silently truncated the prompt. If so, the answer is kept on a side branch, its usage
-    /// is recorded, and the call must be retried with a smaller context.
+    /// provider silently truncated the prompt. If so, the answer is kept on a side branch, its
+    /// usage is recorded, and the call must be retried with a smaller context.
     pub(crate) async fn must_fold_for(
         &mut self,
         answer: &Answer,

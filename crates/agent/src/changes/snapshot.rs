@@ -266,7 +266,8 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn start(&mut self, dir: &Dir) {
         if !self.directory(dir, Path::new(""), &mut Vec::new()) {
-            // Two walks would stop at different files, and the comparison would report wrong changes.
+            // Two walks would stop at different files, and the comparison would report wrong
+            // changes.
             let root = prefix(self.root);
             self.snapshot.files.retain(|path, _| !path.starts_with(&root));
             self.snapshot.too_large.push(self.root.to_owned());

@@ -1,5 +1,5 @@
-//! `recall`: searches the session history, including messages that are no longer in the context, and
-//! the memory of the user.
+//! `recall`: searches the session history, including messages that are no longer in the context,
+//! and the memory of the user.
 
 use std::sync::Arc;
 

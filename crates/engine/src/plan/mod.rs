@@ -315,8 +315,8 @@ fn finish(input: &Input<'_>, mut plan: Plan) -> Plan {
     plan
 }
 
-/// Returns a plan that appends these slots. `ineffective_at` is the size at which a fold was tried and did
-/// not free enough.
+/// Returns a plan that appends these slots. `ineffective_at` is the size at which a fold was tried
+/// and did not free enough.
 fn extension(slots: Vec<Slot>, after: usize, marks: Marks, ineffective_at: Option<usize>) -> Plan {
     let tokens = Figures { after, ..Figures::default() };
     Plan {

@@ -105,7 +105,8 @@ impl Table {
         format!("{prefix}checksum IS NOT DISTINCT FROM {}", self.computed(dialect, prefix))
     }
 
-    /// Returns a description of each damaged row: of all rows, or of those with a value in a column.
+    /// Returns a description of each damaged row: of all rows, or of those with a value in a
+    /// column.
     pub(crate) fn damaged(
         &self,
         connection: &mut dyn Connection,

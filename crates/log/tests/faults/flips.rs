@@ -1,5 +1,5 @@
-//! Single flipped bits anywhere in a file: `verify` finds every one that changes what the log returns,
-//! and `export` saves everything else.
+//! Single flipped bits anywhere in a file: `verify` finds every one that changes what the log
+//! returns, and `export` saves everything else.
 
 use std::collections::BTreeMap;
 use std::path::Path;

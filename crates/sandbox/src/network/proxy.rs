@@ -1,5 +1,5 @@
-//! An HTTP proxy that connects only to listed hosts. It runs in the supervisor of a command, and the
-//! command can reach nothing else.
+//! An HTTP proxy that connects only to listed hosts. It runs in the supervisor of a command, and
+//! the command can reach nothing else.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};

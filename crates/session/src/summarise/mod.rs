@@ -139,8 +139,8 @@ impl LiveSession {
         Ok(())
     }
 
-    /// Lets the summary that is being made serve the generation that a fold is about to start, if it
-    /// is about the same messages. Returns whether there is one.
+    /// Lets the summary that is being made serve the generation that a fold is about to start, if
+    /// it is about the same messages. Returns whether there is one.
     pub(crate) fn continue_summary(&mut self, wanted: &Wanted) -> bool {
         let next = self.generation.number + 1;
         let same = self.pending.as_mut().filter(|pending| pending.sources == wanted.sources);
