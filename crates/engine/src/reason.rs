@@ -131,6 +131,7 @@ reasons! {
     OutputTruncated { tokens } = "output-truncated":
         "an output over {tokens} tokens was truncated in the middle";
     SameAs { message } = "same-as": "the same as message {message}";
+    SameAsPrompt = "same-as-prompt": "the same as the system prompt";
     Quoted = "quoted": "quoted in the newest user message";
     RecalledOne = "recalled-one": "with 1 passage recalled";
     Recalled { passages } = "recalled": "with {passages} passages recalled";

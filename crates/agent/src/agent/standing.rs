@@ -94,7 +94,8 @@ impl Agent {
     /// Writes a sentence of the next message to the memory, if there is one.
     async fn write_to_memory(&self, sentence: &str) -> Result<Option<Added>, NoteError> {
         let Some(memory) = self.live.config().memory.clone() else { return Ok(None) };
-        let message = self.live.session().tip.position() + 1;
+        let history = self.live.history();
+        let message = history.number(history.len()).unwrap_or(1) as u64;
         let source = Source { session: self.live.session().id.clone(), message };
         let text = sentence.to_owned();
         let written = tokio::task::spawn_blocking(move || memory.remember(&text, Some(source)));

@@ -142,7 +142,10 @@ context-nothing-to-undo = Nothing to undo: nothing was folded or cleared
 context-messages = { $count ->
     [one] { $count } message
    *[other] { $count } messages
-}: user { $user }, assistant { $assistant }, tool { $tool }, system { $system }; { $characters ->
+}: user { $user }, assistant { $assistant }, tool { $tool }{ $system ->
+    [0] {""}
+   *[other] , system { $system }
+}; { $characters ->
     [one] { $characters } character
    *[other] { $characters } characters
 }

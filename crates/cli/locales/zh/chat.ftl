@@ -109,7 +109,10 @@ context-nothing-to-undo = 没有可撤销的操作：没有折叠或清空过
 
 ## chat/commands/window.rs
 
-context-messages = { $count } 条消息：user { $user }，assistant { $assistant }，tool { $tool }，system { $system }；{ $characters } 个字符
+context-messages = { $count } 条消息：user { $user }，assistant { $assistant }，tool { $tool }{ $system ->
+    [0] {""}
+   *[other] ，system { $system }
+}；{ $characters } 个字符
 context-tools = 工具定义
 context-system-prompt = 系统提示
 context-instructions = 包含来自 { $files } 的说明

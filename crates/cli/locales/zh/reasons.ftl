@@ -57,6 +57,7 @@ reason-image-seen = 已看过的图片已移除
 reason-results-truncated = 超过 { $characters } 个字符的结果已截断
 reason-output-truncated = 超过 { $tokens } 个 token 的输出在中间截断
 reason-same-as = 与第 { $message } 条消息相同
+reason-same-as-prompt = 与系统提示相同
 reason-quoted = 在最新的用户消息中引用
 reason-recalled-one = 附 1 段召回内容
 reason-recalled = 附 { $passages } 段召回内容

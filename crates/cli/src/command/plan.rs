@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use waterline::history::History;
-use waterline::message::{Message, Wire};
+use waterline::message::{Message, Role, Wire};
 use waterline::model::Model;
 use waterline::plan::{Budget, Generation, Input as PlanInput, plan};
 use waterline::policy::Policy;
@@ -117,7 +117,9 @@ fn report(
     let mut warnings: Vec<Warning> = unknown.into_iter().collect();
     warnings.extend(policy.warnings.iter().map(|text| Warning::new(WarningKind::Setting, text)));
     let messages = std::mem::take(&mut conversation.messages);
-    let end = arguments.at.map_or(messages.len(), |at| at.saturating_add(conversation.outside));
+    let is_prompt = |message: &&Message| message.role == Role::System;
+    let prompts = messages.iter().take_while(is_prompt).count();
+    let end = arguments.at.map_or(messages.len(), |at| at.saturating_add(prompts));
     let budget = budget(arguments, &model, &conversation);
     warnings.extend(
         conversation

@@ -16,7 +16,8 @@ use crate::text;
 pub fn markdown(out: &mut dyn Write, log: &Log, session: &Session) -> Result<u64> {
     let length = session.tip.position();
     let entries = log.entries_in(session.tip, 0..length)?;
-    let messages = text!("count-messages", count = length);
+    let count = log.numbering(session)?.count(length);
+    let messages = text!("count-messages", count = count);
     let facts = [Some(session.id.as_str()), session.model.as_deref(), Some(messages.as_str())];
     let heading = Heading {
         title: if session.title.is_empty() { &session.id } else { &session.title },
@@ -33,7 +34,7 @@ pub fn markdown(out: &mut dyn Write, log: &Log, session: &Session) -> Result<u64
         message
     });
     write::markdown(out, &heading, written)?;
-    Ok(length)
+    Ok(count)
 }
 
 /// Returns the document's labels. They are static in the library, so they are made once.

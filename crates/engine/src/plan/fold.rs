@@ -123,7 +123,11 @@ fn drop_repeated_systems(draft: &mut Draft<'_>) {
         if same != at {
             let message =
                 history.atom(same).and_then(|atom| atom.messages.first().copied()).unwrap_or(0);
-            draft.drop_system(at, Reason::SameAs { message: message + 1 });
+            let reason = match history.number(message) {
+                Some(message) => Reason::SameAs { message },
+                None => Reason::SameAsPrompt,
+            };
+            draft.drop_system(at, reason);
         }
     }
 }

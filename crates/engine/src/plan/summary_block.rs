@@ -4,7 +4,7 @@
 
 use super::stable_ledger::StableLedger;
 use crate::draft::{Draft, Item, Slot, Treatment};
-use crate::history::{AtomKind, View};
+use crate::history::{AtomKind, History, View};
 use crate::ledger;
 use crate::message::{Form, Message, Part, Role};
 use crate::reason::Reason;
@@ -65,7 +65,7 @@ impl SummaryBlock {
         if budget < MIN_TOKENS {
             return None;
         }
-        let head = header(settings, &sources);
+        let head = header(settings, history, &sources);
         let question_tokens = if settings.placement == Placement::Mock {
             counter.text(&settings.question)
         } else {
@@ -208,16 +208,17 @@ fn quoted(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the first lines of the block. Messages are counted from 1.
-fn header(settings: &Summarise, sources: &[usize]) -> String {
+/// Returns the first lines of the block.
+fn header(settings: &Summarise, history: &History, sources: &[usize]) -> String {
+    let number = |index: &usize| history.number(*index).unwrap_or_default();
     let about = match sources {
         [] => "values from the texts truncated below".to_owned(),
-        [only] => format!("summary of message {}, which is no longer shown", only + 1),
+        [only] => format!("summary of message {}, which is no longer shown", number(only)),
         [first, .., last] => format!(
             "summary of {} messages, {} to {}, that are no longer shown",
             sources.len(),
-            first + 1,
-            last + 1
+            number(first),
+            number(last)
         ),
     };
     format!("{}\n[{about}; {REFERENCE_ONLY}]", settings.heading)

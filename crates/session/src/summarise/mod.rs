@@ -214,8 +214,8 @@ impl LiveSession {
 
     /// Returns where a memory of these messages is from: the newest of them.
     fn source_of(&self, sources: &[usize]) -> Source {
-        let newest = sources.iter().max().map_or(0, |&newest| newest as u64 + 1);
-        Source { session: self.session.id.clone(), message: self.cleared + newest }
+        let newest = sources.iter().max().and_then(|&newest| self.history.number(newest));
+        Source { session: self.session.id.clone(), message: newest.unwrap_or_default() as u64 }
     }
 
     /// Writes a digest of messages, made without a model, to the memory.
