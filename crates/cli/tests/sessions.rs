@@ -72,7 +72,10 @@ fn claude() -> String {
     let side_chain = |line: String| {
         line.replace("\"isSidechain\":false", "\"isSidechain\":true,\"agentId\":\"a7\"")
     };
-    let boundary = r#""type":"system","subtype":"compact_boundary","logicalParentUuid":"a1","compactMetadata":{"trigger":"auto","preTokens":178144}"#;
+    let boundary = concat!(
+        r#""type":"system","subtype":"compact_boundary","logicalParentUuid":"a1","#,
+        r#""compactMetadata":{"trigger":"auto","preTokens":178144}"#
+    );
     [
         line("u1", "", &user("first question")),
         side_chain(line("s1", "", &user("look for it"))),

@@ -63,7 +63,8 @@ reasons! {
     OverWindow { tokens, window } = "over-window":
         "{tokens} tokens are more than the window of {window}";
     OverHighMarkCold { tokens, high } = "over-high-mark-cold":
-        "{tokens} tokens are over the high mark of {high}; the cache is cold, so it costs little now";
+        "{tokens} tokens are over the high mark of {high}; the cache is cold, so it costs little \
+         now";
     OverHighMark { tokens, high } = "over-high-mark":
         "{tokens} tokens are over the high mark of {high}";
     ManyMessages { messages, max } = "many-messages": "{messages} messages are more than {max}";

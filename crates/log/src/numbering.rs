@@ -1,5 +1,6 @@
-//! The numbers by which people refer to the messages of a session: counted from 1, without the system
-//! prompt at its start and after each clear mark. A position, in contrast, counts every message.
+//! The numbers by which people refer to the messages of a session: counted from 1, without the
+//! system prompt at its start and after each clear mark. A position, in contrast, counts every
+//! message.
 
 use waterline::message::Role;
 

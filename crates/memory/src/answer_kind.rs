@@ -58,14 +58,19 @@ impl AnswerKind {
             pattern(r"\b(?:summar(?:y|ize|ise|ies)|overview|recap|sum up)\b|总结|概括|概述|回顾")
         });
         static LIST: LazyLock<Regex> = LazyLock::new(|| {
-            pattern(
-                r"\b(?:in order|(?:in which|the) order|list (?:the|all|every)|throughout (?:our|my|the)|across (?:our|my|the|all)|how many)\b|按顺序|列出|列举|一共|哪些",
-            )
+            pattern(concat!(
+                r"\b(?:in order|(?:in which|the) order|list (?:the|all|every)|throughout ",
+                r"(?:our|my|the)|across (?:our|my|the|all)|how many)\b|按顺序|列出|列举|一共|哪些"
+            ))
         });
         static EARLIER: LazyLock<Regex> = LazyLock::new(|| {
-            pattern(
-                r"\b(?:did you|you (?:had |have |just |already )?(?:said|told|suggested|recommended|wrote|mentioned|advised|proposed|gave|explained|listed|answered))\b|\byour (?:earlier |last |previous )(?:answers?|advice|suggestions?|recommendations?|explanations?|proposals?|response)\b|你(?:之前|刚才|上次|曾经?|都)?(?:说过|说的|建议过|建议的|推荐过|推荐的|告诉过|提到过|提到的|回答的)",
-            )
+            pattern(concat!(
+                r"\b(?:did you|you (?:had |have |just |already )?(?:said|told|suggested|",
+                r"recommended|wrote|mentioned|advised|proposed|gave|explained|listed|",
+                r"answered))\b|\byour (?:earlier |last |previous )(?:answers?|advice|",
+                r"suggestions?|recommendations?|explanations?|proposals?|response)\b|",
+                r"你(?:之前|刚才|上次|曾经?|都)?(?:说过|说的|建议过|建议的|推荐过|推荐的|告诉过|提到过|提到的|回答的)"
+            ))
         });
         if OVERVIEW.is_match(question) {
             Self::Overview

@@ -171,7 +171,8 @@ mod tests {
         sink.keep(Section::Overflow, "  ").unwrap();
         sink.keep(Section::Overflow, "order 4711 was sent").unwrap();
         let text = std::fs::read_to_string(directory.path().join("memory/2026-11-15.md")).unwrap();
-        let expected = "# Daily Memory: 2026-11-15\n\n## Trimmed Context (09:05)\n\nthe user likes tea\n  # not a heading\n\n\
+        let expected = "# Daily Memory: 2026-11-15\n\n## Trimmed Context (09:05)\n\n\
+                        the user likes tea\n  # not a heading\n\n\
                         ## Context Overflow Recovery (09:05)\n\norder 4711 was sent\n";
         assert_eq!(text, expected);
         let newest: Vec<String> = sink

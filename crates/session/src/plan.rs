@@ -205,8 +205,8 @@ impl LiveSession {
         if self.backoff.folded(after <= plan.tokens.high.max(plan.tokens.low)) {
             let text = format!(
                 "compaction is not helping: the context is full again right after each fold. \
-                 A window of {} tokens is too small for this work; use a model with a larger window, \
-                 limit tool output, or start a new session",
+                 A window of {} tokens is too small for this work; use a model with a larger \
+                 window, limit tool output, or start a new session",
                 self.budget.window
             );
             trace::notice(self, &text);

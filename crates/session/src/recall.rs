@@ -309,9 +309,10 @@ mod tests {
         bed.say(&Message::user("The harbour office opens at nine."));
         let found = bed.search("When does the harbour office open?");
         assert_eq!((found[0].position, found[0].role), (3, Role::User));
-        assert!(
-            matches!(&found[0].reasons[0], Reason::Words(words) if words.contains(&"harbour".to_owned()))
-        );
+        assert!(matches!(
+            &found[0].reasons[0],
+            Reason::Words(words) if words.contains(&"harbour".to_owned())
+        ));
     }
 
     #[test]

@@ -30,7 +30,8 @@ pub struct Arguments {
     file: String,
     #[command(flatten)]
     database: Stored,
-    /// Preset (see `waterline policy list`) or TOML file (default: the user's preference, else auto)
+    /// Preset (see `waterline policy list`) or TOML file (default: the user's preference, else
+    /// auto)
     #[arg(long, value_name = "NAME|FILE")]
     policy: Option<String>,
     /// With --db, user whose preferences are used (default: $WATERLINE_USER, else none)

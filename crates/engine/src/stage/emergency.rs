@@ -26,7 +26,8 @@ pub(super) const SPEC: Spec = Spec {
         Key::new(
             "over",
             Allowed::Threshold,
-            "also drop the older half of the kept steps while the context has more tokens than this",
+            "also drop the older half of the kept steps while the context has more tokens than \
+             this",
         ),
     ],
     build: build::<Emergency>,

@@ -22,8 +22,10 @@ async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
     sessions.retain(|session| session.id == own || Session::is_conversation(session));
     let more = sessions.len().saturating_sub(SHOWN);
     sessions.truncate(SHOWN);
-    let shown = chat.on_log(move |log, _| sessions.into_iter().map(|it| counted(log, it)).collect());
-    let shown: Vec<(Session, u64)> = shown.await?;
+    let count = move |log: &Log, _: &str| {
+        sessions.into_iter().map(|session| counted(log, session)).collect()
+    };
+    let shown: Vec<(Session, u64)> = chat.on_log(count).await?;
     chat.screen.print_note(&head());
     for (session, count) in &shown {
         chat.screen.print_line(&line(session, *count, session.id == own));
