@@ -82,7 +82,7 @@ pub(crate) fn add(
     insert(connection, session.frozen, generation, at, step)
 }
 
-/// A stored step.
+/// One stored request context, which builds on the step before it.
 pub(crate) struct StoredStep {
     pub(crate) tip: Tip,
     pub(crate) generation: i64,

@@ -95,8 +95,10 @@ impl LiveSession {
         session: &str,
         config: SessionConfig,
     ) -> Result<Self, SessionError> {
-        let (log, model) = (log.into(), Arc::clone(&config.model.about));
-        let (counter, id) = (model.counter(), session.to_owned());
+        let log = log.into();
+        let model = Arc::clone(&config.model.about);
+        let counter = model.counter();
+        let id = session.to_owned();
         let read = log.run(move |log| {
             let resumed = log.resume(&id, &counter, parse_stored)?;
             Ok((resumed, log.last_usage(&id)?, model_stats::read(log)?))
@@ -376,7 +378,8 @@ impl LiveSession {
         self.work.close();
         self.work.wait().await;
         self.work.reopen();
-        let (id, counter) = (self.session.id.clone(), *self.history.counter());
+        let id = self.session.id.clone();
+        let counter = *self.history.counter();
         let resumed = self.on_log(move |log| log.resume(&id, &counter, parse_stored)).await?;
         self.session = resumed.session;
         self.generation = resumed.generation;
@@ -430,7 +433,8 @@ impl LiveSession {
         let id = self.session.id.clone();
         let stored = self.on_log(move |log| log.session(&id)).await?;
         if stored.tip != self.session.tip {
-            let (session, position) = (stored.id, stored.tip.position());
+            let session = stored.id;
+            let position = stored.tip.position();
             return Err(LogError::Conflict { session, position }.into());
         }
         self.session = stored;
@@ -457,7 +461,8 @@ impl LiveSession {
             self.history = history;
             return Ok(());
         }
-        let (id, counter) = (self.session.id.clone(), *self.history.counter());
+        let id = self.session.id.clone();
+        let counter = *self.history.counter();
         self.history = self.on_log(move |log| log.history(&id, &counter, parse_stored)).await?;
         Ok(())
     }
@@ -472,7 +477,8 @@ impl LiveSession {
             return Ok(());
         }
         let incoming = self.incoming(partial);
-        let (id, tip) = (self.session.id.clone(), self.session.tip);
+        let id = self.session.id.clone();
+        let tip = self.session.tip;
         self.session =
             self.on_log(move |log| log.append_to_side_branch(&id, tip, incoming)).await?;
         Ok(())

@@ -178,7 +178,9 @@ impl LiveSession {
         // An unchanged context needs no write.
         if adds {
             let slots = self.generation.frozen(&self.history, from);
-            let (head, past, cleared) = (self.generation.head(), self.history.past(), self.cleared);
+            let head = self.generation.head();
+            let past = self.history.past();
+            let cleared = self.cleared;
             self.staged.sent = Some(Sent { cleared, head, past, slots, fold });
         }
     }

@@ -243,7 +243,8 @@ fn write_block(
     let Some(settings) = &draft.summary else { return (None, None) };
     let marks = &draft.marks;
     let earlier = input.generation.stable_ledger();
-    let (summaries, lines) = (input.summaries, input.keep.lines);
+    let summaries = input.summaries;
+    let lines = input.keep.lines;
     let block = SummaryBlock::write(draft, settings, summaries, lines, earlier, budget);
     let wanted = block
         .as_ref()

@@ -172,7 +172,8 @@ pub(super) fn list_parts(
     kept.iter().for_each(|kept| shown.add(kept));
     shown.add(text);
     let wanted = |_: &str, seen: &ledger::Seen| !shows_whole(draft, seen.last);
-    let (values, counter) = (history.values(), history.counter());
+    let values = history.values();
+    let counter = history.counter();
     ledger::write_parts(values, draft.weights, counter, (budget, first), &shown, wanted)
 }
 

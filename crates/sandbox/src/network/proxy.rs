@@ -32,7 +32,8 @@ pub(crate) fn serve(listener: &TcpListener, hosts: &[Host]) {
             open.fetch_sub(1, Ordering::Relaxed);
             continue;
         }
-        let (hosts, open) = (Arc::clone(&hosts), Arc::clone(&open));
+        let hosts = Arc::clone(&hosts);
+        let open = Arc::clone(&open);
         std::thread::spawn(move || {
             // A client that has disconnected needs no answer.
             let _ = handle(client, &hosts);

@@ -38,13 +38,13 @@ pub(super) fn rename_blocked(path: &Path) -> Option<PathBuf> {
     Some(path.with_file_name(free))
 }
 
-/// Creates a link.
+/// Creates a symbolic link. No link above it is followed.
 pub(super) fn link(path: &Path, target: &Path) -> Result<()> {
     let (parent, name) = parent_of(path)?;
     symlinkat(target, &parent, name)
 }
 
-/// Creates a file.
+/// Creates a file that does not exist yet. No link above it is followed.
 pub(super) fn file(path: &Path, bytes: &[u8], mode: u32) -> std::io::Result<()> {
     let (parent, name) = parent_of(path)?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;

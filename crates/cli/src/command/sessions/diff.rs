@@ -99,11 +99,10 @@ fn head(out: &mut impl Write, log: &Log, shared: u64, left: &Session) -> Result<
         writeln!(out, "{}", text!("diff-nothing-shared"))?;
         return Ok(());
     }
-    let last = log.entries_in(left.tip, shared - 1..shared)?;
-    let last = last.first().map(|entry| one_line(&entry.message(parse_stored)));
+    let last = log.entries_in(left.tip, shared - 1..shared)?.pop();
+    let text = last.map(|entry| one_line(&entry.message(parse_stored))).unwrap_or_default();
     let count = log.numbering(left)?.count(shared);
     let start = text!("diff-shared", count = count);
-    let last = truncate(&last.unwrap_or_default(), room(width(&start)));
-    writeln!(out, "{start}{last}")?;
+    writeln!(out, "{start}{}", truncate(&text, room(width(&start))))?;
     Ok(())
 }
