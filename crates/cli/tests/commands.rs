@@ -110,7 +110,7 @@ fn json_lines_and_documents_are_read() {
 
 #[test]
 fn at_plans_the_call_after_the_first_messages() {
-    let ended = run(&["plan", &example(), "--json", "--at", "4"], "");
+    let ended = run(&["plan", &example(), "--json", "--at", "3"], "");
     let plan = &json_lines(&ended.out)[0];
     assert_eq!(
         plan["messages"].as_array().unwrap().len(),

@@ -164,7 +164,7 @@ fn the_offline_model_answers_without_a_key() {
     let stored = world.run(&["The door code is 4711", "--session", "s", "--model", "offline"], &[]);
     assert!(stored.out.contains("no language model is connected"), "{}", stored.out);
     let asked = world.run(&["what is the door code?", "--session", "s", "--model", "offline"], &[]);
-    assert!(asked.out.contains("message 2, user: The door code is 4711"), "{}", asked.out);
+    assert!(asked.out.contains("message 1, user: The door code is 4711"), "{}", asked.out);
     assert!(world.server.received().is_empty());
 }
 

@@ -3,7 +3,7 @@
 use crate::show::{one_line, pad, room, truncate};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
-use waterline_log::{Branch, Entry, Log, Numbering};
+use waterline_log::{Branch, Entry, Log, Numbering, Session};
 use waterline_provider::wire::parse_stored;
 
 use super::{Next, Spec};
@@ -16,16 +16,12 @@ pub(super) const SPEC: Spec = Spec {
     run: |chat, rest| -> LocalBoxFuture<'_, Result<Next>> { Box::pin(run(chat, rest)) },
 };
 
-/// Branches with their newest messages.
-type Listed = Vec<(Branch, Option<Entry>)>;
-
 async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
     if !rest.is_empty() && !switch(chat, rest).await? {
         return Ok(Next::Prompt);
     }
-    let (branches, numbering) = chat.on_log(branches).await?;
-    for (branch, newest) in &branches {
-        chat.screen.print_line(&line(branch, newest.as_ref(), &numbering));
+    for (branch, newest, numbering) in &chat.on_log(branches).await? {
+        chat.screen.print_line(&line(branch, newest.as_ref(), numbering));
     }
     Ok(Next::Prompt)
 }
@@ -47,15 +43,18 @@ async fn switch(chat: &mut Chat, prefix: &str) -> Result<bool> {
     Ok(true)
 }
 
-/// Returns the branches of a session, each with its newest message, and the session's numbering.
-fn branches(log: &Log, id: &str) -> waterline_log::Result<(Listed, Numbering)> {
+/// A branch with its newest message and its numbering.
+type Listed = (Branch, Option<Entry>, Numbering);
+
+fn branches(log: &Log, id: &str) -> waterline_log::Result<Vec<Listed>> {
+    let session = log.session(id)?;
     let newest = |branch: Branch| -> waterline_log::Result<_> {
         let end = branch.tip.position();
         let entry = log.entries_in(branch.tip, end.saturating_sub(1)..end)?.pop();
-        Ok((branch, entry))
+        let numbering = log.numbering(&Session { tip: branch.tip, ..session.clone() })?;
+        Ok((branch, entry, numbering))
     };
-    let branches = log.branches(id)?.into_iter().map(newest).collect::<Result<_, _>>()?;
-    Ok((branches, log.numbering(&log.session(id)?)?))
+    log.branches(id)?.into_iter().map(newest).collect()
 }
 
 /// Formats a branch on one line: its length, and its newest message.

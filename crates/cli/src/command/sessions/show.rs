@@ -127,10 +127,11 @@ fn head(out: &mut impl Write, log: &Log, view: &View) -> Result<()> {
     }
     children(out, log, &view.detail.children, 1)?;
     for branch in view.detail.branches.iter().filter(|branch| !branch.is_current) {
+        let numbering = log.numbering(&Session { tip: branch.tip, ..session.clone() })?;
         let line = text!(
             "show-branch",
-            shared = view.numbering.count(branch.shared),
-            count = view.numbering.count(branch.tip.position()),
+            shared = numbering.count(branch.shared),
+            count = numbering.count(branch.tip.position()),
             last = branch.id.map(|id| id.short()).unwrap_or_default()
         );
         writeln!(out, "  {line}")?;
