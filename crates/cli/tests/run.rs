@@ -205,7 +205,7 @@ fn a_config_names_models_and_what_takes_over() {
 
 /// S3.40 to S3.47: the lines of Agent Service, at a real fold.
 #[test]
-fn s3_40_to_s3_47_a_fold_is_told_in_the_lines_of_the_seed() {
+fn s3_40_to_s3_47_a_fold_is_logged_in_the_lines_of_the_seed() {
     let world = World::new(says("noted"));
     let long = "and so on ".repeat(120);
     let base = [

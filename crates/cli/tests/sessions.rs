@@ -4,7 +4,7 @@
 mod program;
 
 use program::{Ended, example, run, waterline};
-use serde_json::Value;
+use serde_json::{Value, json};
 use waterline_log::{Log, Options, Session};
 
 /// A directory with a log.
