@@ -91,7 +91,7 @@ fn excerpt(chat: &Chat, summary: &str) {
 fn totals(live: &LiveSession, plan: &Plan, from: usize) -> String {
     let count = |matches: fn(&Slot) -> bool| {
         let slots = plan.slots.iter().filter(|slot| matches(slot));
-        slots.map(|slot| slot.sources.len()).sum::<usize>()
+        slots.map(|slot| numbers(live, slot).len()).sum::<usize>()
     };
     let kept = count(|slot| slot.treatment == Treatment::Verbatim);
     let shortened = count(|slot| matches!(slot.treatment, Treatment::Trimmed | Treatment::Preview));
