@@ -5,7 +5,7 @@ mod memory;
 mod model;
 mod project;
 
-pub use memory::{Memory, MemoryTable};
+pub(crate) use memory::Memory;
 pub use model::ModelSettings;
 
 use std::collections::BTreeMap;

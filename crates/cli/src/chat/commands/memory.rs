@@ -30,10 +30,8 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
     };
     let live = chat.runner.agent.live();
     let newest = live.history().len().checked_sub(1).and_then(|at| live.history().number(at));
-    let source = Source {
-        session: live.session().id.clone(),
-        message: newest.unwrap_or_default() as u64,
-    };
+    let source =
+        Source { session: live.session().id.clone(), message: newest.unwrap_or_default() as u64 };
     let Some(request) = Request::parse(rest) else {
         chat.screen.print_line(&SPEC.usage());
         return Ok(Next::Prompt);
