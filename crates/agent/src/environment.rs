@@ -16,11 +16,11 @@ pub(crate) const CHANGED_INSTRUCTIONS: &str = "<changed-instructions>";
 /// The first line of the note on standing instructions.
 pub(crate) const STANDING_INSTRUCTIONS: &str = "<standing-instructions>";
 
-/// Separates the user's words from the notes after them. They are one text: some servers accept
-/// only one per message.
+/// Separates the user's text from the notes after it. Both are one text, because some servers
+/// accept only one per message.
 pub(crate) const SEPARATOR: &str = "\n\n";
 
-/// Returns a text of a message without the notes that the program added to the user's words.
+/// Returns a text of a message without the notes that the program added to it.
 #[must_use]
 pub fn without_notes(text: &str) -> &str {
     let starts = [START, CHANGED_INSTRUCTIONS, STANDING_INSTRUCTIONS]

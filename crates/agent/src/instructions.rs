@@ -1,6 +1,6 @@
 //! Instruction files: `AGENTS.md` and `CLAUDE.md` of a project, and the user's own `AGENTS.md`.
-//! They are quoted in the system prompt. A file of the project may have been written by someone
-//! else: it can ask for a style, and it never extends what the agent may do.
+//! They are quoted in the system prompt. A file of the project may be written by anyone, so it can
+//! ask for a style but never extends what the agent may do.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;

@@ -173,13 +173,17 @@ impl Call {
     }
 
     async fn remember(&self, what: &str) -> String {
-        let Some(memory) = self.sources.as_ref().and_then(|sources| sources.memory.clone()) else {
+        let sources = self.sources.clone();
+        let Some((memory, log)) = sources.and_then(|from| Some((from.memory?, from.log))) else {
             return format!("Stored in this session's log: {what}");
         };
         let text = what.to_owned();
-        let source =
-            self.session.clone().map(|session| Source { session, message: self.messages as u64 });
-        match tokio::task::spawn_blocking(move || memory.remember(&text, source)).await {
+        let session = self.session.clone();
+        let remember = move || {
+            let source = session.and_then(|id| newest(&log, id).ok());
+            memory.remember(&text, source)
+        };
+        match tokio::task::spawn_blocking(remember).await {
             Ok(Ok(_)) => format!("Saved to memory: {what}"),
             Ok(Err(error)) => {
                 format!("Stored in this session's log, but not in the memory: {error}")
@@ -208,14 +212,15 @@ impl Call {
         };
         let words = words(question);
         let found = tokio::task::spawn_blocking(move || {
-            let tip = sources.log.session(&id)?.tip.position();
+            let session = sources.log.session(&id)?;
+            let numbering = sources.log.numbering(&session)?;
+            let tip = session.tip.position();
             let hits = words.iter().map(|word| sources.log.search(word, Some(&id), MAX_QUOTES * 4));
             let hits = hits.collect::<Result<Vec<_>, _>>()?.into_iter().flatten();
-            Ok::<_, waterline_log::LogError>(
-                hits.filter(|hit| hit.entry.position < tip).collect::<Vec<_>>(),
-            )
+            let earlier = hits.filter(|hit| hit.entry.position < tip).collect::<Vec<_>>();
+            Ok::<_, waterline_log::LogError>((earlier, numbering))
         });
-        let hits = found.await.ok().and_then(Result::ok).unwrap_or_default();
+        let (hits, numbering) = found.await.ok().and_then(Result::ok).unwrap_or_default();
         // Messages with the most matching words come first, then the newest.
         let mut passages: BTreeMap<u64, (u32, String)> = BTreeMap::new();
         for hit in hits {
@@ -233,7 +238,8 @@ impl Call {
                 Some(_) => hit.passage(question, QUOTE_CHARS, wire::parse_stored),
                 None => truncate(&written(&message), QUOTE_CHARS),
             };
-            let line = format!("- message {position}, {role}: {quote}");
+            let number = numbering.count(position);
+            let line = format!("- message {number}, {role}: {quote}");
             passages.entry(position).or_insert((0, line)).0 += hit.score / 100;
         }
         let mut ranked: Vec<(u64, (u32, String))> = passages.into_iter().collect();
@@ -250,6 +256,13 @@ impl Call {
         let lines = found.ok().and_then(Result::ok).unwrap_or_default();
         lines.into_iter().map(|line| format!("{}: {}", line.place, line.text)).collect()
     }
+}
+
+/// Returns the newest message of a session, as the source of a memory.
+fn newest(log: &Log, session: String) -> waterline_log::Result<Source> {
+    let stored = log.session(&session)?;
+    let message = log.numbering(&stored)?.count(stored.tip.position());
+    Ok(Source { session, message })
 }
 
 /// Words that are too common to search for.

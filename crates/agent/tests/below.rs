@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use test_bed::{Line, TestBed, bash, calls, reply, says, sent, tools};
 use waterline_agent::skill::Skill;
-use waterline_agent::{ApprovalReply, Ending, UserInput};
+use waterline_agent::{ApprovalReply, Ending, Local, State, UserInput};
 use waterline_log::{Filter, Relation, Session};
 use waterline_testkit::scripted::Scripted;
 use waterline_testkit::server::{Received, Reply};
@@ -114,8 +114,23 @@ async fn s0_49_a_sub_agent_starts_fresh_and_knows_its_parent() {
         deeper,
         "the task below",
     );
-    bed.agent(&server).await.turn(UserInput::new("begin")).await.unwrap();
+    let mut agent = bed.agent(&server).await;
+    let busy = |state: &mut State, local: &mut Local| {
+        state.active_skill = Some("knots".to_owned());
+        state.todos.push(serde_json::from_value(json!({"content": "tie it"})).unwrap());
+        state.mentioned.push("knots".to_owned());
+        state.pins.push(1);
+        local.allowed_tools.push("run_bash_command".to_owned());
+        local.approvals.push("run_bash_command ls".to_owned());
+    };
+    agent.change(busy).await.unwrap();
+    agent.turn(UserInput::new("begin")).await.unwrap();
+    assert!(!bed.state("s").todos.is_empty(), "the parent keeps its own state");
     let child = children(&bed, "s").pop().unwrap();
+    let State { active_skill, todos, mentioned, pins, uploads, .. } = bed.state(&child.id);
+    assert_eq!((active_skill, todos, mentioned), (None, Vec::new(), Vec::new()));
+    assert!(pins.is_empty() && uploads.is_empty());
+    assert!(bed.local(&child.id).allowed_tools.is_empty());
     let grandchild = children(&bed, &child.id).pop().unwrap();
     assert_eq!(
         (child.parent_context.as_deref(), grandchild.parent_context.as_deref()),

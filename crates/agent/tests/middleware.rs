@@ -379,8 +379,8 @@ impl waterline_agent::tool::Callable for Many {
     }
 }
 
-/// The definitions of servers' tools take at most a fifth of the window. The others are named in the
-/// system prompt, can be described, and are reached through `call_tool`.
+/// The definitions of servers' tools take at most a fifth of the window. The others are named in
+/// the system prompt, can be described, and are reached through `call_tool`.
 #[tokio::test]
 async fn many_tools_of_servers_are_listed_in_short() {
     let bed = TestBed::new();

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use test_bed::{Line, TestBed, bash, calls, model, says, sent, tools};
 use waterline::message::{Body, Message, Part, Role, ToolCall};
 use waterline::model::Models;
+use waterline::policy::Policy;
 use waterline_agent::state::edit;
 use waterline_agent::{
     Agent, AgentError, ApprovalReply, Ending, Event, Local, Observer, Source, State, UserInput,
@@ -97,6 +98,29 @@ async fn s2_6_at_the_step_limit_a_report_is_requested_with_an_ephemeral_message(
             .take(4)
             .any(|request| request.body.contains("must stop now"))
     );
+}
+
+/// S0.45: the context of the report is truncated like that of any call, and its calls have results.
+#[tokio::test]
+async fn s0_45_the_context_of_the_report_is_truncated_too() {
+    let bed = TestBed::new();
+    let lines: Vec<Line> =
+        (0..12).map(|n| calls("read_file", json!({"path": format!("f{n}")}))).collect();
+    let server = model([lines, vec![says("I came half way.")]].concat());
+    let mut config = bed.config(&server);
+    config.limits.steps = 12;
+    let window = [("window.messages".to_owned(), "8".to_owned())];
+    config.session.policy = Policy::preset_with("window", &window).unwrap();
+    let mut agent = bed.open(config).await;
+    agent.turn(UserInput::new("read them all")).await.unwrap();
+    let report = sent(server.received().last().unwrap());
+    assert!(report.last().unwrap()["content"].to_string().contains("must stop now"));
+    let roles: Vec<&str> = report.iter().map(|message| message["role"].as_str().unwrap()).collect();
+    // The system prompt and the request for the report come on top.
+    assert!(roles.len() <= 8 + 2, "{roles:?}");
+    let count = |role: &str| roles.iter().filter(|found| **found == role).count();
+    assert_eq!(count("assistant"), count("tool"), "{roles:?}");
+    assert!(count("tool") >= 2, "{roles:?}");
 }
 
 #[tokio::test]
@@ -825,8 +849,8 @@ impl Observer for Sources {
     }
 }
 
-/// S4.13, S4.14, S4.17: each turn is a run with an id, which events, checkpoints and the state have.
-/// Checkpoints after each step can be switched off.
+/// S4.13, S4.14, S4.17: each turn is a run with an id, which events, checkpoints and the state
+/// have. Checkpoints after each step can be switched off.
 #[tokio::test]
 async fn s4_14_a_run_has_an_id_in_events_checkpoints_and_state() {
     let bed = TestBed::new();

@@ -1,19 +1,19 @@
 //! Checkpoints of a session: shown on a line each, found by number, and restored.
 
 use serde_json::{Value, json};
-use waterline_log::{Checkpoint, Log, Session};
+use waterline_log::{Checkpoint, Log, Numbering, Session};
 
 use crate::show::plain;
 use crate::text;
 
 /// Formats a checkpoint on one line: its number, its messages and what it was made after.
-pub fn line(checkpoint: &Checkpoint) -> String {
+pub fn line(checkpoint: &Checkpoint, numbering: &Numbering) -> String {
     let field = |name: &str| checkpoint.metadata.get(name);
     let after = field("after").and_then(Value::as_str).unwrap_or_default();
     let step = field("step").and_then(Value::as_u64).unwrap_or_default();
     let shown = text!(
         "checkpoint-line",
-        count = checkpoint.checkpoint.messages,
+        count = numbering.count(checkpoint.checkpoint.messages),
         after = plain(after),
         step = step
     );

@@ -8,9 +8,9 @@ use crate::show::plain;
 use crate::text;
 use crate::trust;
 
-/// Returns the directory that the agent works in; none for a private workspace. In a directory
-/// that is not a git work tree the user is asked once. Without a terminal to ask on, the agent works
-/// in a private workspace.
+/// Returns the directory that the agent works in; none for a private workspace. In a directory that
+/// is not a git work tree the user is asked once. Without a terminal to ask on, the agent works in
+/// a private workspace.
 pub fn choose(
     config: &Config,
     overrides: &Overrides,

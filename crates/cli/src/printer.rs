@@ -30,8 +30,8 @@ use crate::text;
 const CALL: usize = 100;
 
 /// The result of a call that needs approval without a terminal. The model reads it.
-const NO_TERMINAL: &str = "no one is available to approve it; --yes approves all calls except critical ones, commands \
-     without a sandbox, and protected files";
+const NO_TERMINAL: &str = "no one is available to approve it; --yes approves all calls except \
+                           critical ones, commands without a sandbox, and protected files";
 
 /// Prints a turn for a pipe, a file or a program; it also works on a terminal.
 pub struct Printer {
@@ -294,8 +294,8 @@ impl Approver for Printer {
                     text = asking::view(request).text;
                     continue;
                 }
-                match asking::word(line) {
-                    Some(word) => return word,
+                match asking::reply(line) {
+                    Some(reply) => return reply,
                     None => text.clone_from(&question),
                 }
             }

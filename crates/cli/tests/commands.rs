@@ -15,7 +15,10 @@ fn json_lines(text: &str) -> Vec<Value> {
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-const CHAT: &str = r#"{"id":"one","model":"gpt-4o","messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"hello"}]}"#;
+const CHAT: &str = concat!(
+    r#"{"id":"one","model":"gpt-4o","messages":[{"role":"user","content":"hi"},"#,
+    r#"{"role":"assistant","content":"hello"}]}"#
+);
 
 #[test]
 fn plan_shows_people_what_was_folded_and_why() {
@@ -107,7 +110,7 @@ fn json_lines_and_documents_are_read() {
 
 #[test]
 fn at_plans_the_call_after_the_first_messages() {
-    let ended = run(&["plan", &example(), "--json", "--at", "4"], "");
+    let ended = run(&["plan", &example(), "--json", "--at", "3"], "");
     let plan = &json_lines(&ended.out)[0];
     assert_eq!(
         plan["messages"].as_array().unwrap().len(),
@@ -372,7 +375,15 @@ fn every_command_has_a_manual_page() {
 }
 
 /// A question set with two users, whose notes are the sessions.
-const QUESTIONS: &str = r#"{"turns":[{"id":"a","session":1,"time":"2024-03-05","speaker":"user1","text":"Anna moved to Lisbon with her cat."},{"id":"b","session":2,"time":"2024-03-06","speaker":"user2","text":"Ben bought a telescope."},{"id":"c","session":1,"time":"2024-04-01","speaker":"user1","text":"The garden needs water."}],"queries":[{"question":"Where does the cat live?","category":"place","evidence":["a"],"user":1},{"question":"Which instrument did he buy? A telescope?","evidence":["b"],"user":2},{"question":"Who has no answer?","evidence":[],"user":1}]}"#;
+const QUESTIONS: &str = concat!(
+    r#"{"turns":[{"id":"a","session":1,"time":"2024-03-05","speaker":"user1","text":"Anna "#,
+    r#"moved to Lisbon with her cat."},{"id":"b","session":2,"time":"2024-03-06","#,
+    r#""speaker":"user2","text":"Ben bought a telescope."},{"id":"c","session":1,"#,
+    r#""time":"2024-04-01","speaker":"user1","text":"The garden needs water."}],"#,
+    r#""queries":[{"question":"Where does the cat live?","category":"place","evidence":["a"],"#,
+    r#""user":1},{"question":"Which instrument did he buy? A telescope?","evidence":["b"],"#,
+    r#""user":2},{"question":"Who has no answer?","evidence":[],"user":1}]}"#
+);
 
 #[test]
 fn bench_recall_measures_a_question_set() {

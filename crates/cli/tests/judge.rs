@@ -95,8 +95,8 @@ fn scores(request: &Received) -> Reply {
     Reply::status(200, body.to_string())
 }
 
-/// Three answers of each session: 6 tokens with 3 and with 6 nats. The mean is 9 / 12, the residuals
-/// are -1.5 and 1.5, so the margin is 12.706 × sqrt(2 × 4.5) / 12.
+/// Three answers of each session: 6 tokens with 3 and with 6 nats. The mean is 9 / 12, the
+/// residuals are -1.5 and 1.5, so the margin is 12.706 × sqrt(2 × 4.5) / 12.
 #[test]
 fn judge_adds_the_surprise_and_its_interval() {
     let world = World::new(scores);

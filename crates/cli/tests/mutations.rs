@@ -99,7 +99,8 @@ fn run(target: &str, rounds: u64) {
         let mut dice = Dice::new(round + 1);
         let count = u64::try_from(seeds.len()).unwrap();
         let mut pick = || &seeds[usize::try_from(dice.throw(count)).unwrap()];
-        let (mut input, other) = (pick().clone(), pick());
+        let mut input = pick().clone();
+        let other = pick();
         if round >= count {
             mutate(&mut input, other, &mut dice);
         } else {

@@ -228,7 +228,10 @@ fn plan_reads_session_files_of_other_programs() {
         line(
             "b",
             "\"a\"",
-            r#"{"role":"assistant","id":"m1","model":"claude-opus-4-6","content":[{"type":"text","text":"hi"}]}"#,
+            concat!(
+                r#"{"role":"assistant","id":"m1","model":"claude-opus-4-6","#,
+                r#""content":[{"type":"text","text":"hi"}]}"#
+            ),
         ),
     ];
     std::fs::write(&file, lines.join("\n")).unwrap();

@@ -164,7 +164,7 @@ fn the_offline_model_answers_without_a_key() {
     let stored = world.run(&["The door code is 4711", "--session", "s", "--model", "offline"], &[]);
     assert!(stored.out.contains("no language model is connected"), "{}", stored.out);
     let asked = world.run(&["what is the door code?", "--session", "s", "--model", "offline"], &[]);
-    assert!(asked.out.contains("message 2, user: The door code is 4711"), "{}", asked.out);
+    assert!(asked.out.contains("message 1, user: The door code is 4711"), "{}", asked.out);
     assert!(world.server.received().is_empty());
 }
 
@@ -205,7 +205,7 @@ fn a_config_names_models_and_what_takes_over() {
 
 /// S3.40 to S3.47: the lines of Agent Service, at a real fold.
 #[test]
-fn s3_40_to_s3_47_a_fold_is_told_in_the_lines_of_the_seed() {
+fn s3_40_to_s3_47_a_fold_is_logged_in_the_lines_of_the_seed() {
     let world = World::new(says("noted"));
     let long = "and so on ".repeat(120);
     let base = [

@@ -4,7 +4,7 @@
 mod program;
 
 use program::{Ended, example, run, waterline};
-use serde_json::Value;
+use serde_json::{Value, json};
 use waterline_log::{Log, Options, Session};
 
 /// A directory with a log.
@@ -72,7 +72,10 @@ fn claude() -> String {
     let side_chain = |line: String| {
         line.replace("\"isSidechain\":false", "\"isSidechain\":true,\"agentId\":\"a7\"")
     };
-    let boundary = r#""type":"system","subtype":"compact_boundary","logicalParentUuid":"a1","compactMetadata":{"trigger":"auto","preTokens":178144}"#;
+    let boundary = concat!(
+        r#""type":"system","subtype":"compact_boundary","logicalParentUuid":"a1","#,
+        r#""compactMetadata":{"trigger":"auto","preTokens":178144}"#
+    );
     [
         line("u1", "", &user("first question")),
         side_chain(line("s1", "", &user("look for it"))),
@@ -319,6 +322,41 @@ fn sessions_are_forked_rewound_and_compared() {
     );
     let refused = fixture.sessions(&["rewind", "talk", "--to", "9"]);
     assert_eq!((refused.code, refused.err.contains("cannot rewind session talk")), (2, true));
+}
+
+/// The system prompt has no number and is not counted. A number means the same message in every
+/// command.
+#[test]
+fn the_system_prompt_is_not_counted() {
+    let fixture = Fixture::new();
+    let messages =
+        [("system", "be brief"), ("user", "one"), ("assistant", "two"), ("user", "three")]
+            .map(|(role, content)| json!({"role": role, "content": content}));
+    let file = fixture.file("a.json", &json!({"id": "talk", "messages": messages}).to_string());
+    fixture.sessions(&["import", &file]);
+    let list = fixture.sessions(&["list"]).out;
+    assert_eq!(list.lines().last().unwrap().split_whitespace().nth(1), Some("3"), "{list}");
+    let shown = fixture.sessions(&["show", "talk"]).out;
+    assert!(shown.contains("3 messages"), "{shown}");
+    let rows: Vec<Vec<&str>> =
+        shown.lines().rev().take(4).map(|line| line.split_whitespace().take(2).collect()).collect();
+    assert_eq!(rows, [["3", "user"], ["2", "assistant"], ["1", "user"], ["–", "system"]]);
+    let message = |number: &str| fixture.sessions(&["show", "talk", "--message", number]).out;
+    assert!(message("0").contains("be brief") && message("2").contains("two"));
+    let found = fixture.sessions(&["search", "three"]).out;
+    assert_eq!(found.lines().last().unwrap().split_whitespace().nth(1), Some("3"), "{found}");
+    fixture.sessions(&["fork", "talk", "--at", "2", "--as", "other"]);
+    let diff = fixture.sessions(&["diff", "talk", "other"]).out;
+    assert!(diff.contains("2 messages shared, the last one: two"), "{diff}");
+    assert!(diff.contains("talk: 1 other message") && diff.contains("-     3  user"), "{diff}");
+    assert!(fixture.sessions(&["show", "talk", "--at", "4"]).err.contains("has only 3 messages"));
+    let refused = fixture.sessions(&["fork", "talk", "--at", "9"]).err;
+    assert!(refused.contains("at message 9: it has 3 messages"), "{refused}");
+    let plan = fixture.run(&["plan", "talk", "--at", "2"]).out;
+    assert!(plan.contains("2 messages"), "{plan}");
+    let rewound = fixture.sessions(&["rewind", "talk", "--to", "1"]).out;
+    assert_eq!(rewound, "talk: 3 → 1 message\n");
+    assert!(fixture.sessions(&["show", "talk"]).out.contains("branch at message 1: 3 messages"));
 }
 
 #[test]

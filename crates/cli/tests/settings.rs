@@ -380,8 +380,8 @@ fn a_notice_is_printed_while_waiting_for_standard_input() {
     );
 }
 
-/// S2.7, S3.29, S3.30: the seeds' names in config files, in any case; `config.json` is read if there
-/// is no `config.toml`.
+/// S2.7, S3.29, S3.30: the seeds' names in config files, in any case; `config.json` is read if
+/// there is no `config.toml`.
 #[test]
 fn s2_7_config_files_take_the_names_of_the_seeds() {
     let world = World::new(Vec::new());

@@ -63,7 +63,8 @@ reasons! {
     OverWindow { tokens, window } = "over-window":
         "{tokens} tokens are more than the window of {window}";
     OverHighMarkCold { tokens, high } = "over-high-mark-cold":
-        "{tokens} tokens are over the high mark of {high}; the cache is cold, so it costs little now";
+        "{tokens} tokens are over the high mark of {high}; the cache is cold, so it costs little \
+         now";
     OverHighMark { tokens, high } = "over-high-mark":
         "{tokens} tokens are over the high mark of {high}";
     ManyMessages { messages, max } = "many-messages": "{messages} messages are more than {max}";
@@ -131,6 +132,7 @@ reasons! {
     OutputTruncated { tokens } = "output-truncated":
         "an output over {tokens} tokens was truncated in the middle";
     SameAs { message } = "same-as": "the same as message {message}";
+    SameAsPrompt = "same-as-prompt": "the same as the system prompt";
     Quoted = "quoted": "quoted in the newest user message";
     RecalledOne = "recalled-one": "with 1 passage recalled";
     Recalled { passages } = "recalled": "with {passages} passages recalled";

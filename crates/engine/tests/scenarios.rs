@@ -33,8 +33,8 @@ fn read(id: &str, path: &str, text: impl Into<String>) -> Vec<Message> {
     vec![call, Message::tool_result(id, text)]
 }
 
-/// Seed 0, AgentGraph: fifty messages, of which the last ten and the system prompt are sent. Message
-/// 2 calls a tool and message 3 is its result; both go.
+/// Seed 0, AgentGraph: fifty messages, of which the last ten and the system prompt are sent.
+/// Message 2 calls a tool and message 3 is its result; both go.
 #[test]
 fn seed_0_the_last_ten_of_fifty_messages() {
     let mut context = context("window", &[("window.messages", "10")], 128_000);

@@ -124,8 +124,8 @@ fn s1_6_s1_26_nothing_is_compacted_below_the_threshold() {
     }
 }
 
-/// S1.10 to S1.15, C1.9: above the threshold earlier turns first keep request and answer. If that is
-/// enough, there is no summary.
+/// S1.10 to S1.15, C1.9: above the threshold earlier turns first keep request and answer. If that
+/// is enough, there is no summary.
 #[test]
 fn c1_9_requests_and_answers_are_tried_before_a_summary() {
     let mut context = context(policy("init", &[]), 200_000);
@@ -342,8 +342,8 @@ fn s3_39_budget_summarizes_compresses_and_selects_in_this_order() {
     assert_eq!(stages, ["repair", "summarise", "preview", "window", "emergency"]);
 }
 
-/// S3.10, C3.2, C3.11: a summary is updated for at least ten new messages with more than half of its
-/// tokens, or far above the mark.
+/// S3.10, C3.2, C3.11: a summary is updated for at least ten new messages with more than half of
+/// its tokens, or far above the mark.
 #[test]
 fn s3_10_c3_2_c3_11_an_update_needs_ten_new_messages() {
     let wanted = |turns: usize, tokens: usize| {
@@ -367,6 +367,57 @@ fn s3_10_c3_2_c3_11_an_update_needs_ten_new_messages() {
     assert!(updates(10, 0), "a summary of 0 tokens does not divide by zero");
     let (far, context) = wanted(30, 2_600);
     assert!(far.is_worth_making(context.history(), &summary(&far, 1, 10)), "20% above the mark");
+}
+
+/// C4.2: the preset `dual-track` drops old messages without a summary, unless one is switched on.
+#[test]
+fn c4_2_dual_track_writes_a_summary_only_if_asked_to() {
+    for (settings, expected) in [(&[][..], false), (&[("summarise.on", "true")][..], true)] {
+        let mut talk = context(policy("dual-track", settings), 100_000);
+        let folds = calls(&mut talk, (0..30).map(|at| turn(at, 80)));
+        assert!(!folds.is_empty());
+        let has_summary = talk.slots().iter().any(|slot| slot.treatment == Treatment::Summary);
+        assert_eq!(has_summary, expected);
+    }
+}
+
+/// C4.8: 30 messages do not fold and 31 do, before a fold and after it. Neither the system prompt
+/// nor the summary counts.
+#[test]
+fn c4_8_system_prompt_and_summary_do_not_count() {
+    let mut talk = context(policy("dual-track", &[("summarise.on", "true")]), 100_000);
+    let mut talked = (0..40).flat_map(|at| turn(at, 80));
+    let first: Vec<Message> =
+        std::iter::once(Message::system("Be brief.")).chain(talked.by_ref().take(30)).collect();
+    assert!(call(&mut talk, first).is_none());
+    let folds: Vec<bool> =
+        talked.take(12).map(|message| call(&mut talk, vec![message]).is_some()).collect();
+    let expected: Vec<bool> = (0..12).map(|at| at == 0 || at == 11).collect();
+    assert_eq!(folds, expected, "at 31 messages, and again with 31 that were not summarized");
+}
+
+/// S2.24: if the context does not fit, results and texts over 10,000 characters are truncated;
+/// shorter ones stay whole.
+#[test]
+fn s2_24_an_emergency_truncates_results_and_texts() {
+    let long = |sign: &str| sign.repeat(12_000);
+    let result = |id: &str, text: String| {
+        let call = Message::assistant_with_calls("", [ToolCall::new(id, "read", "{}")]);
+        [call, Message::tool_result(id, text)]
+    };
+    let mut added = vec![Message::user(long("u")), Message::assistant("noted")];
+    added.push(Message::user("read them"));
+    added.extend(result("a", long("r")));
+    added.extend(result("b", "s".repeat(10_000)));
+    added.extend([Message::assistant("read"), Message::user("and now?")]);
+    let mut context = context(policy("chat", &[]), 8_000);
+    context.extend(added);
+    context.plan().commit();
+    let sent: String = context.messages().map(waterline::ledger::text_of).collect();
+    let count = |sign: char| sent.chars().filter(|&c| c == sign).count();
+    assert!((9_000..9_100).contains(&count('u')), "{}", count('u'));
+    assert!((9_000..9_100).contains(&count('r')), "{}", count('r'));
+    assert!(count('s') >= 10_000, "{}", count('s'));
 }
 
 /// S4.34, S4.35: the preset `dual-track` keeps the last 20 messages above 30, in a single request

@@ -10,9 +10,9 @@
 
 use std::sync::Arc;
 
-use waterline::message::{Message, Part, Role};
+use waterline::message::{Message, Part, Role, ToolCall};
 use waterline::policy::{FoldRule, Policy, Size};
-use waterline::stage::{Halve, Repair, RepairMode, Stage, Window};
+use waterline::stage::{Halve, Repair, RepairMode, Stage, Trim, Window};
 use waterline::{
     Action, Context, Counter, Figures, Method, Slot, Treatment, Wanted, Warning, WarningKind,
 };
@@ -187,6 +187,24 @@ fn e08_e16_reduction() {
         figures(10, 20).reduction().abs() < f64::EPSILON,
         "a context that grew has no reduction"
     );
+}
+
+/// E.10, S1.29: a result of an earlier turn stays up to 5,000 characters, of any length in bytes.
+#[test]
+fn e10_results_of_up_to_5000_characters_are_unchanged() {
+    let trim = policy(vec![Arc::new(Trim::default())]);
+    let sent = |text: String| {
+        let call = Message::assistant_with_calls("", [ToolCall::new("a", "read", "{}")]);
+        let result = Message::tool_result("a", text);
+        let earlier = vec![Message::user("read"), call, result, Message::assistant("done")];
+        let planned = run_in(&trim, [earlier, vec![Message::user("next")]].concat(), 1_000_000);
+        let result = planned.context.messages().find_map(|message| message.results().next());
+        result.unwrap().text().chars().count()
+    };
+    for sign in ["x", "数"] {
+        assert_eq!(sent(sign.repeat(5_000)), 5_000);
+        assert!((2_000..2_100).contains(&sent(sign.repeat(5_001))));
+    }
 }
 
 /// E.14, C4.6: five messages of one token, three allowed: the newest three, in order.
@@ -383,8 +401,8 @@ fn s1_8_system_prompt_and_tools_count() {
     assert_eq!((tokens.before, tokens.after), (104, 104));
 }
 
-/// C2.2: the preset `chat` folds when a turn starts; inside a turn only above its limit, and then it
-/// compresses earlier turns only.
+/// C2.2: the preset `chat` folds when a turn starts; inside a turn only above its limit, and then
+/// it compresses earlier turns only.
 #[test]
 fn c2_2_chat_folds_between_turns() {
     let policy = Policy::preset_with(

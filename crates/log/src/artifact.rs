@@ -97,8 +97,8 @@ impl Log {
     }
 }
 
-/// Reads the bytes of an artifact: `None` if it does not exist, `Some(None)` if they do not match its
-/// hash.
+/// Reads the bytes of an artifact: `None` if it does not exist, `Some(None)` if they do not match
+/// its hash.
 pub(crate) fn read(
     connection: &mut dyn Connection,
     hash: &[u8],

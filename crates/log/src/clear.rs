@@ -79,13 +79,18 @@ pub(crate) fn cleared(connection: &mut dyn Connection, session: &Session) -> Res
 
 /// Returns the newest mark on the current branch of a session.
 fn newest_mark(connection: &mut dyn Connection, session: &Session) -> Result<Option<Tip>> {
-    // Few sessions are ever cleared, so the database need not set up a sort.
+    let path = Path::of(connection, session.tip)?;
+    Ok(marks(connection, session, &path)?.into_iter().max_by_key(|mark| mark.position))
+}
+
+/// Returns the marks of a session on a path, in no particular order.
+pub(crate) fn marks(
+    connection: &mut dyn Connection,
+    session: &Session,
+    path: &Path,
+) -> Result<Vec<Tip>> {
     let sql = "SELECT branch, position FROM cut WHERE session = $1";
     let rows = connection.rows(sql, values![&session.id])?;
-    if rows.is_empty() {
-        return Ok(None);
-    }
-    let path = Path::of(connection, session.tip)?;
     let marks = rows.iter().map(|row| Tip { branch: row.int(0), position: row.count(1) });
-    Ok(marks.filter(|&mark| path.contains(mark)).max_by_key(|mark| mark.position))
+    Ok(marks.filter(|&mark| path.contains(mark)).collect())
 }

@@ -132,7 +132,7 @@ pub enum LogError {
     },
     /// The session changed since the caller loaded it.
     #[error(
-        "session {session} was modified concurrently (now at message {position}); \
+        "session {session} was modified concurrently (now at position {position}); \
          reload it and retry, or fork it"
     )]
     Conflict {

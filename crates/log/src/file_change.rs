@@ -1,7 +1,7 @@
-//! Records of changed files, which let a session take them back. The contents and the records are
-//! stored as artifacts of their own types: each content once, compressed, and erased with the
-//! session. They are neither listed nor exported, and an import cannot add them, so that a file
-//! from elsewhere never leads to a change on this machine.
+//! Records of changed files, with which a session undoes its changes. The contents and the records
+//! are stored as artifacts of their own types: each content once, compressed, and erased with the
+//! session. They are neither listed nor exported, and an import cannot add them, so that an import
+//! never leads to a changed file on this machine.
 
 use crate::artifact::{self, Artifact, FILE_CHANGES as RECORD, FILE_CONTENT as CONTENT};
 use crate::compress::decompress;
@@ -18,9 +18,9 @@ const PREFIX: &[u8] = b"waterline file\n";
 /// The records between two tips.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangesBetween {
-    /// The records to take back, newest first.
+    /// The records to undo, newest first.
     pub undone: Vec<Vec<u8>>,
-    /// The records to apply again after that, oldest first.
+    /// The records to redo after that, oldest first.
     pub redone: Vec<Vec<u8>>,
 }
 
@@ -101,8 +101,8 @@ impl Log {
         })
     }
 
-    /// Returns the records to take back and to apply again, so that files that match message
-    /// `from` match the tip of the session. Records of imported messages are left out.
+    /// Returns the records to undo and to redo, so that files that match message `from` match the
+    /// tip of the session. Records of imported messages are left out.
     ///
     /// # Errors
     /// If the session or the message does not exist, or a record is damaged.

@@ -4,6 +4,7 @@ use crate::clear::add_clear_mark;
 use crate::error::{LogError, Result, messages};
 use crate::frozen;
 use crate::log::Log;
+use crate::numbering::numbering;
 use crate::session::{self, Document, Relation, Session};
 use crate::store::{Connection, values};
 use crate::tree::{Path, Tip};
@@ -30,12 +31,14 @@ impl Log {
             let session = session::load(connection, &from)?;
             let path = Path::of(connection, session.tip)?;
             let position = position.unwrap_or(session.tip.position);
-            let tip = path.at(position).ok_or_else(|| {
-                LogError::Refused(format!(
-                    "cannot fork session {from} at message {position}: it has {}",
-                    messages(session.tip.position)
-                ))
-            })?;
+            let Some(tip) = path.at(position) else {
+                let numbering = numbering(connection, &session)?;
+                return Err(LogError::Refused(format!(
+                    "cannot fork session {from} at message {}: it has {}",
+                    numbering.count(position),
+                    messages(numbering.count(session.tip.position))
+                )));
+            };
             fork_at(connection, &session, tip, id.clone(), now)
         })
     }

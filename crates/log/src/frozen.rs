@@ -82,7 +82,7 @@ pub(crate) fn add(
     insert(connection, session.frozen, generation, at, step)
 }
 
-/// A stored step.
+/// One stored request context, which builds on the step before it.
 pub(crate) struct StoredStep {
     pub(crate) tip: Tip,
     pub(crate) generation: i64,
@@ -115,8 +115,8 @@ pub(crate) fn steps(connection: &mut dyn Connection, key: Option<i64>) -> Result
     Ok(steps)
 }
 
-/// Parses the columns `head, packed, slots` and whether they are intact; `None` if they are damaged. `packed` is 0 if the slots
-/// are not compressed, else their original size.
+/// Parses the columns `head, packed, slots` and whether they are intact; `None` if they are
+/// damaged. `packed` is 0 if the slots are not compressed, else their original size.
 fn parse_row(row: &mut Row) -> Option<(StoredHead, Vec<FrozenSlot>)> {
     if row.int(3) != 1 {
         return None;

@@ -27,8 +27,8 @@ impl Log {
     /// Takes the lease of a session for `time` if it is free or has expired.
     ///
     /// # Errors
-    /// [`LogError::Leased`] if another holder has it, [`LogError::NoSession`] if the session does not
-    /// exist.
+    /// [`LogError::Leased`] if another holder has it, [`LogError::NoSession`] if the session does
+    /// not exist.
     pub fn take_lease(&self, session: &str, holder: &str, time: Duration) -> Result<Lease> {
         let request = LeaseRequest::new(session, holder, time);
         let clock = self.clock();

@@ -6,6 +6,7 @@ use crate::error::{LogError, Result, messages};
 use crate::frozen;
 use crate::id::Id;
 use crate::log::Log;
+use crate::numbering::numbering;
 use crate::session::{self, Session};
 use crate::store::{Connection, Row, values};
 use crate::tree::{Path, Tip, id_at, tip_of};
@@ -184,17 +185,21 @@ pub(crate) fn turns_back(
     Ok(None)
 }
 
-fn cannot_rewind(session: &Session, to: RewindTarget) -> LogError {
+fn cannot_rewind(
+    connection: &mut dyn Connection,
+    session: &Session,
+    to: RewindTarget,
+) -> Result<LogError> {
     let id = &session.id;
-    LogError::Refused(match to {
+    Ok(LogError::Refused(match to {
         RewindTarget::Message(message) => {
             format!("cannot rewind session {id}: message {} is not in it", message.short())
         }
         RewindTarget::Position(_) | RewindTarget::Messages(_) | RewindTarget::Turns(_) => {
-            let count = messages(session.tip.position);
-            format!("cannot rewind session {id} that far: it has {count}")
+            let count = numbering(connection, session)?.count(session.tip.position);
+            format!("cannot rewind session {id} that far: it has {}", messages(count))
         }
-    })
+    }))
 }
 
 fn nothing_to_redo(session: &str) -> LogError {
@@ -226,8 +231,8 @@ impl Log {
             };
             let tip = position
                 .filter(|&position| position <= session.tip.position)
-                .and_then(|position| path.at(position))
-                .ok_or_else(|| cannot_rewind(&session, to))?;
+                .and_then(|position| path.at(position));
+            let Some(tip) = tip else { return Err(cannot_rewind(connection, &session, to)?) };
             if tip != session.tip {
                 record(connection, &session, Kind::Rewind, tip, now)?;
             }

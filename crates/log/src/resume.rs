@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::frozen::{self, Frozen};
 use crate::import::Parse;
 use crate::log::Log;
+use crate::numbering::numbering;
 use crate::read::each;
 use crate::session::{self, Session};
 use crate::store::Connection;
@@ -64,6 +65,7 @@ impl Log {
             };
             let after = cleared + history.len() as u64;
             load(connection, &mut history, session.tip, after, parse, bulk_threshold)?;
+            set_numbering(connection, &mut history, &session, cleared)?;
             Ok(Resumed { session, generation, history, cleared })
         })
     }
@@ -89,9 +91,23 @@ impl Log {
             let cleared = cleared(connection, &session)?;
             let mut history = History::new(*counter);
             load(connection, &mut history, session.tip, cleared, parse, bulk_threshold)?;
+            set_numbering(connection, &mut history, &session, cleared)?;
             Ok(history)
         })
     }
+}
+
+/// Lets the numbers of a history's messages continue those before the clear mark.
+fn set_numbering(
+    connection: &mut dyn Connection,
+    history: &mut History,
+    session: &Session,
+    cleared: u64,
+) -> Result<()> {
+    let numbering = numbering(connection, session)?;
+    let before = usize::try_from(numbering.count(cleared)).unwrap_or(usize::MAX);
+    history.set_numbering(before, numbering.prompts_after(cleared));
+    Ok(())
 }
 
 /// Appends the messages after position `after` up to `tip` to a history. Does not count the tokens

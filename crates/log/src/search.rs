@@ -66,8 +66,8 @@ impl Log {
     ///
     /// What contains all terms of the query comes first, then what contains some of them. A term
     /// that ends in `*` matches by prefix. The terms of Chinese, Japanese and Korean text are its
-    /// pairs of characters, so a question finds a statement that shares words with it. Artifacts are
-    /// found through the messages that name them.
+    /// pairs of characters, so a question finds a statement that shares words with it. Artifacts
+    /// are found through the messages that name them.
     ///
     /// # Errors
     /// If the session does not exist.

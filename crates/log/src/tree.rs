@@ -25,7 +25,8 @@ impl Tip {
     /// The position before the first message.
     pub const EMPTY: Self = Self { branch: 0, position: 0 };
 
-    /// Returns whether this tip is `earlier`, or `earlier` with further messages on the same branch.
+    /// Returns whether this tip is `earlier`, or `earlier` with further messages on the same
+    /// branch.
     #[must_use]
     pub const fn extends(&self, earlier: Self) -> bool {
         self.branch == earlier.branch && self.position >= earlier.position

@@ -11,17 +11,17 @@ use crate::weights::Weights;
 /// The answer that a question asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AnswerKind {
-    /// A fact, which one or a few messages have.
+    /// A fact, which is in one or a few messages.
     Fact,
     /// What the program answered earlier.
     Earlier,
     /// Things that were mentioned at different times.
     List,
-    /// A summary of much.
+    /// A summary of many messages.
     Overview,
 }
 
-/// Words that describe the answer and not what it is about. They are stems.
+/// Stems of words that describe the form of the answer, not its subject.
 const FORM: [&str; 26] = [
     "walk",
     "order",
@@ -58,14 +58,19 @@ impl AnswerKind {
             pattern(r"\b(?:summar(?:y|ize|ise|ies)|overview|recap|sum up)\b|总结|概括|概述|回顾")
         });
         static LIST: LazyLock<Regex> = LazyLock::new(|| {
-            pattern(
-                r"\b(?:in order|(?:in which|the) order|list (?:the|all|every)|throughout (?:our|my|the)|across (?:our|my|the|all)|how many)\b|按顺序|列出|列举|一共|哪些",
-            )
+            pattern(concat!(
+                r"\b(?:in order|(?:in which|the) order|list (?:the|all|every)|throughout ",
+                r"(?:our|my|the)|across (?:our|my|the|all)|how many)\b|按顺序|列出|列举|一共|哪些"
+            ))
         });
         static EARLIER: LazyLock<Regex> = LazyLock::new(|| {
-            pattern(
-                r"\b(?:did you|you (?:had |have |just |already )?(?:said|told|suggested|recommended|wrote|mentioned|advised|proposed|gave|explained|listed|answered))\b|\byour (?:earlier |last |previous )(?:answers?|advice|suggestions?|recommendations?|explanations?|proposals?|response)\b|你(?:之前|刚才|上次|曾经?|都)?(?:说过|说的|建议过|建议的|推荐过|推荐的|告诉过|提到过|提到的|回答的)",
-            )
+            pattern(concat!(
+                r"\b(?:did you|you (?:had |have |just |already )?(?:said|told|suggested|",
+                r"recommended|wrote|mentioned|advised|proposed|gave|explained|listed|",
+                r"answered))\b|\byour (?:earlier |last |previous )(?:answers?|advice|",
+                r"suggestions?|recommendations?|explanations?|proposals?|response)\b|",
+                r"你(?:之前|刚才|上次|曾经?|都)?(?:说过|说的|建议过|建议的|推荐过|推荐的|告诉过|提到过|提到的|回答的)"
+            ))
         });
         if OVERVIEW.is_match(question) {
             Self::Overview
@@ -78,7 +83,7 @@ impl AnswerKind {
         }
     }
 
-    /// Whether a term of the question says what is searched for.
+    /// Whether a term of the question is about the subject, so that it is searched for.
     pub(crate) fn searches(self, term: &str) -> bool {
         !self.is_broad() || !FORM.contains(&term)
     }
@@ -88,7 +93,7 @@ impl AnswerKind {
         matches!(self, Self::List | Self::Overview)
     }
 
-    /// Returns what a match counts in a message that no human wrote.
+    /// Returns the factor for matches in messages that no human wrote.
     pub(crate) const fn program_share(self) -> f64 {
         match self {
             Self::Fact | Self::List => 0.6,
@@ -97,8 +102,8 @@ impl AnswerKind {
     }
 
     /// Returns the weights for this kind of answer. Instructions and preferences are not part of a
-    /// list or an overview. What the program answered is part of an overview; it has no vectors,
-    /// so they cannot be compared there.
+    /// list or an overview. An overview includes the program's answers; these have no vectors, so
+    /// vectors do not count there.
     pub(crate) const fn weights(self, weights: &Weights) -> Weights {
         let (instruction, preference) = (0.0, 0.0);
         match self {

@@ -10,13 +10,13 @@ use rustix::fs::OFlags;
 
 use crate::notes::{has_secret, open};
 
-/// How much of a file is searched: its end, which is the newest.
+/// How much of a file is searched, from its end, where the newest lines are.
 const DAY_BYTES: u64 = 4_000_000;
 
 /// The section that a memory belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Section {
-    /// Content that the context no longer has.
+    /// Content that was dropped from the context.
     Trimmed,
     /// Content of a context that the provider rejected.
     Overflow,
@@ -136,8 +136,8 @@ impl DayFiles {
     }
 }
 
-/// Returns a line as it is written: a heading inside a text must not look like one of a section, and
-/// a secret is not written.
+/// Returns a line as it is written: a heading inside a text must not look like one of a section,
+/// and a secret is not written.
 fn written(line: &str) -> String {
     match line {
         _ if has_secret(line) => "[left out: it looked like a key or a password]".to_owned(),
@@ -171,7 +171,8 @@ mod tests {
         sink.keep(Section::Overflow, "  ").unwrap();
         sink.keep(Section::Overflow, "order 4711 was sent").unwrap();
         let text = std::fs::read_to_string(directory.path().join("memory/2026-11-15.md")).unwrap();
-        let expected = "# Daily Memory: 2026-11-15\n\n## Trimmed Context (09:05)\n\nthe user likes tea\n  # not a heading\n\n\
+        let expected = "# Daily Memory: 2026-11-15\n\n## Trimmed Context (09:05)\n\n\
+                        the user likes tea\n  # not a heading\n\n\
                         ## Context Overflow Recovery (09:05)\n\norder 4711 was sent\n";
         assert_eq!(text, expected);
         let newest: Vec<String> = sink

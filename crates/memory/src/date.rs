@@ -10,7 +10,7 @@ use crate::pattern::pattern;
 /// Full names and abbreviations of the months.
 const MONTH: &str = "(january|february|march|april|may|june|july|august|september|october|\
     november|december|sept|jan|feb|mar|apr|jun|jul|aug|sep|oct|nov|dec)";
-/// Months that are named without a preposition. The short ones are words of their own too often.
+/// Months that count even without a preposition. Short names are too often other words.
 const LONG_MONTH: &str =
     "(january|february|march|april|august|september|october|november|december)";
 

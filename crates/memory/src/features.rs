@@ -11,11 +11,11 @@ use crate::weights::Weights;
 /// BM25: how soon a repeated term stops counting, and how much the length of a passage counts.
 const K1: f64 = 0.9;
 const B: f64 = 0.6;
-/// What a single Chinese character counts, compared with a pair.
+/// The weight of a single Chinese character, compared with a pair.
 const SINGLE_CHARACTER: f64 = 0.4;
 /// The share of a neighbour's score, at distance one and two.
 const NEIGHBOURS: [f64; 2] = [0.3, 0.1];
-/// The number of messages that make the score of a session.
+/// The number of messages that the score of a session is computed from.
 const SESSION_BEST: usize = 3;
 
 /// The features of all messages, each by number.
@@ -197,7 +197,7 @@ fn matches(index: &Index, question: &Question) -> Vec<f64> {
     best
 }
 
-/// Returns how much a term says that this number of passages have.
+/// Returns the weight of a term by how few passages have it.
 #[expect(clippy::cast_precision_loss, reason = "numbers of passages are far below 2^52")]
 fn rarity(passages: usize, with_term: usize) -> f64 {
     let with_term = with_term as f64;
@@ -208,7 +208,7 @@ fn term_weight(term: &Term) -> f64 {
     if is_single_character(&term.text) { SINGLE_CHARACTER } else { 1.0 }
 }
 
-/// Lowers messages that no human wrote, then divides all by the maximum.
+/// Lowers the values of messages that no human wrote, then divides all by the maximum.
 fn weigh(index: &Index, values: &mut [f64], program_share: f64) {
     let share = |name: &Name| if name.kind == Speaker::Program { program_share } else { 1.0 };
     let shares: Vec<f64> = index.speakers.iter().map(share).collect();
@@ -249,7 +249,8 @@ fn by_session(index: &Index, own: &[f64], near: &[f64]) -> Vec<f64> {
     let mut best = vec![[0.0_f64; SESSION_BEST]; index.sessions.len()];
     for ((entry, own), near) in index.messages.iter().zip(own).zip(near) {
         let mut value = own + near;
-        // The best are kept in descending order; each that is passed on is smaller.
+        // `best` is in descending order: a larger value takes the place, and the smaller one moves
+        // on.
         for best in best.get_mut(entry.session as usize).into_iter().flatten() {
             if value > *best {
                 std::mem::swap(best, &mut value);

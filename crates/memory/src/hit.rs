@@ -7,8 +7,8 @@ pub struct Hit {
     pub message: usize,
     /// Its score. Scores of different questions cannot be compared.
     pub score: f64,
-    /// Why it was found, the most important reason first. Empty if nothing speaks for it: a search
-    /// returns as many messages as it is asked for.
+    /// Why it was found, the most important reason first. Empty if the message does not match: a
+    /// search returns as many messages as it is asked for.
     pub reasons: Vec<Reason>,
 }
 
@@ -29,6 +29,6 @@ pub enum Reason {
     Instruction,
     /// It has a preference.
     Preference,
-    /// It means something similar.
+    /// Its meaning is similar to the question.
     Meaning,
 }

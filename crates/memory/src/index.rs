@@ -1,7 +1,7 @@
 //! The index of one scope: the messages of a conversation, or of one user. It grows with each
 //! message and is never rebuilt.
 //!
-//! It keeps terms, not texts: the caller has the messages. Ranking them is the work of `rank`.
+//! It keeps terms, not texts: the caller has the messages. `rank` orders them for a question.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +18,8 @@ use crate::terms::{each_term, is_single_character};
 /// One message to be found again.
 #[derive(Clone, Copy, Debug)]
 pub struct Message<'a> {
-    /// The session that it belongs to. Messages of a session are added in their order; sessions may
-    /// take turns.
+    /// The session that it belongs to. Messages of one session are added in order; messages of
+    /// several sessions may alternate.
     pub session: &'a str,
     /// Its author: `user`, `assistant`, `tool`, `system`, `developer`, or the name of a person.
     pub speaker: &'a str,

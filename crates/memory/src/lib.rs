@@ -21,9 +21,9 @@
 //! assert_eq!(hits[0].reasons[0], Reason::Words(vec!["port".to_owned(), "database".to_owned()]));
 //! ```
 //!
-//! [`Memory`] is what a user's sessions share: lasting facts in `MEMORY.md` and a file per day. Only
-//! it and [`encoder::open`] read and write files. The crate knows no log. `docs/recall.md` explains
-//! the features and has the figures.
+//! [`Memory`] is what a user's sessions share: lasting facts in `MEMORY.md` and a file per day.
+//! Only [`Memory`] and [`encoder::open`] access files, and the crate does not depend on the log.
+//! `docs/recall.md` explains the features and has the figures.
 
 mod answer_kind;
 mod daily;

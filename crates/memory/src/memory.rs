@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn extraction_to_the_notes_is_off_unless_switched_on() {
+    fn facts_of_summaries_reach_the_notes_only_if_extraction_is_on() {
         let directory = tempfile::tempdir().unwrap();
         let memory = Memory::new(directory.path());
         memory.keep(Section::Notes, "- The API is on port 80", None).unwrap();

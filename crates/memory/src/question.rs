@@ -31,8 +31,8 @@ pub(crate) struct Term {
 
 impl Question {
     pub(crate) fn new(index: &Index, text: &str) -> Self {
-        // People who talk to each other are not asked for what a program answered, and their
-        // meetings are found better with all words.
+        // A conversation between people has no answers of a program, and its messages are found
+        // better with all words of the question.
         let kind =
             if index.has_program { AnswerKind::of(&text.to_lowercase()) } else { AnswerKind::Fact };
         let mut all = FxHashSet::default();

@@ -18,7 +18,7 @@ use crate::weights::Weights;
 const RERANKED: usize = 200;
 const RERANKED_OF_MANY: usize = 1_000;
 const MANY_PASSAGES: usize = 10_000;
-/// What is left of a message's score for each better one of its session, in a list.
+/// In a list, the factor for a message's score per better message of its session.
 const SPREAD: f64 = 0.9;
 /// The smallest share of a score that counts as a reason.
 const REASON: f64 = 0.05;
@@ -124,8 +124,8 @@ impl Ranking<'_> {
         self.reranked = best;
     }
 
-    /// Lowers each message by the number of better ones in its session, so that a list does not
-    /// come from one session alone.
+    /// Lowers the score of each message by the number of better ones in its session, so that a list
+    /// does not come from one session alone.
     fn spread(&self, best: &mut [Scored]) {
         let mut better_ones = vec![0_i32; self.index.sessions.len()];
         for (score, message) in best.iter_mut() {

@@ -50,7 +50,8 @@ pub(crate) fn each_term(text: &str, mut found: impl FnMut(&str, &str)) {
     }
 }
 
-/// Whether a term is a single character of a script without spaces. It says less than a pair.
+/// Whether a term is a single character of a script without spaces. It is less specific than a
+/// pair.
 pub(crate) fn is_single_character(term: &str) -> bool {
     !term.is_ascii() && term.chars().nth(1).is_none()
 }
@@ -72,7 +73,7 @@ fn characters(run: &str, found: &mut impl FnMut(&str, &str)) {
             is_pair = true;
             found(pair, pair);
         }
-        // A run of one character is a term even if the character says little.
+        // A run of one character is a term even if the character is a common one.
         let is_run = middle == run.len() && !is_pair;
         if let Some(single) = run.get(start..middle)
             && (is_run || !STOP_CHARACTERS.contains(first))

@@ -49,7 +49,7 @@ impl Weights {
         dense_near: 0.25,
         ..Self::KEYWORD
     };
-    /// The weights with the mean of word vectors, which says less.
+    /// The weights with the mean of word vectors, which captures less meaning.
     pub const WORD_VECTORS: Self = Self { dense: 0.5, ..Self::KEYWORD };
     /// Vectors alone, to see what they contribute.
     pub const VECTORS_ALONE: Self = Self {

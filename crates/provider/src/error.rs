@@ -207,8 +207,8 @@ impl CallError {
         }
     }
 
-    /// Creates the error for a successful response without an answer. If the body is an error of the
-    /// provider, its own status decides whether the call is retried; without one, it is.
+    /// Creates the error for a successful response without an answer. If the body is an error of
+    /// the provider, its own status decides whether the call is retried; without one, it is.
     pub(crate) fn in_success(url: &str, body: String) -> Self {
         let fields = Fields::parse(&body);
         let error = fields.as_ref().and_then(|fields| fields.get("error"));

@@ -196,36 +196,56 @@ mod tests {
         let nothing = Some((None, None));
         let cases: &[(&str, Reported)] = &[
             (
-                r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}"#,
+                concat!(
+                    r#"{"type":"error","error":{"type":"invalid_request_error","#,
+                    r#""message":"prompt is too long: 213462 tokens > 200000 maximum"}}"#
+                ),
                 numbers(200_000, 213_462),
             ),
             (
-                r#"{"error":{"message":"This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.","code":"context_length_exceeded"}}"#,
+                concat!(
+                    r#"{"error":{"message":"This model's maximum context length is 128000 "#,
+                    r#"tokens. However, your messages resulted in 130000 tokens.","#,
+                    r#""code":"context_length_exceeded"}}"#
+                ),
                 window(128_000),
             ),
             (
-                "Input tokens exceed the configured limit of 922000 tokens. Your messages resulted in 1751400 tokens.",
+                "Input tokens exceed the configured limit of 922000 tokens. Your messages \
+                 resulted in 1751400 tokens.",
                 numbers(922_000, 1_751_400),
             ),
             (
-                r#"{"error":{"code":"context_length_exceeded","message":"Your input exceeds the context window of this model."}}"#,
+                concat!(
+                    r#"{"error":{"code":"context_length_exceeded","message":"Your input "#,
+                    r#"exceeds the context window of this model."}}"#
+                ),
                 nothing,
             ),
             (
-                "The input token count (1,200,345) exceeds the maximum number of tokens allowed (1048576).",
+                "The input token count (1,200,345) exceeds the maximum number of tokens allowed \
+                 (1048576).",
                 numbers(1_048_576, 1_200_345),
             ),
             (
-                r#"{"error":{"code":400,"message":"request (5120 tokens) exceeds the available context size (4096 tokens), try increasing it","type":"exceed_context_size_error","n_prompt_tokens":5120,"n_ctx":4096}}"#,
+                concat!(
+                    r#"{"error":{"code":400,"message":"request (5120 tokens) exceeds the "#,
+                    r#"available context size (4096 tokens), try increasing it","#,
+                    r#""type":"exceed_context_size_error","n_prompt_tokens":5120,"n_ctx":4096}}"#
+                ),
                 numbers(4_096, 5_120),
             ),
             (
-                r#"{"error":{"type":"exceed_context_size_error","n_prompt_tokens":5120,"n_ctx":4096}}"#,
+                concat!(
+                    r#"{"error":{"type":"exceed_context_size_error","n_prompt_tokens":5120,"#,
+                    r#""n_ctx":4096}}"#
+                ),
                 numbers(4_096, 5_120),
             ),
             ("prompt token count of 130000 exceeds the limit of 128000", numbers(128_000, 130_000)),
             (
-                "This model's maximum context length is 4096 tokens. However, you requested 512 output tokens and your prompt contains at least 4000 input tokens",
+                "This model's maximum context length is 4096 tokens. However, you requested 512 \
+                 output tokens and your prompt contains at least 4000 input tokens",
                 window(4_096),
             ),
             (
@@ -237,15 +257,18 @@ mod tests {
                 numbers(8_192, 9_000),
             ),
             (
-                "Prompt contains 40000 tokens, too large for model with 32768 maximum context length",
+                "Prompt contains 40000 tokens, too large for model with 32768 maximum context \
+                 length",
                 window(32_768),
             ),
             (
-                "Please reduce the length of the messages or completion. Current length is 9010 while limit is 8192",
+                "Please reduce the length of the messages or completion. Current length is 9010 \
+                 while limit is 8192",
                 numbers(8_192, 9_010),
             ),
             (
-                "This model's maximum prompt length is 131072 but the request contains 140000 tokens",
+                "This model's maximum prompt length is 131072 but the request contains 140000 \
+                 tokens",
                 window(131_072),
             ),
             ("Please reduce the length of the messages.", nothing),
@@ -253,7 +276,9 @@ mod tests {
             ("Invalid request: Your request exceeded model token limit: 262144", nothing),
             ("context window exceeds limit (2013)", nothing),
             (
-                "Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context length of 4096 tokens, which is greater than the context length",
+                "Trying to keep the first 5000 tokens when context the overflows. However, the \
+                 model is loaded with context length of 4096 tokens, which is greater than the \
+                 context length",
                 nothing,
             ),
             (
@@ -282,11 +307,17 @@ mod tests {
         assert_eq!(overflow(Some(500), ""), None);
         for body in [
             "Rate limit reached for tokens per min: too many tokens",
-            r#"{"error":{"code":"rate_limit_exceeded","message":"Request too large: too many tokens"}}"#,
+            concat!(
+                r#"{"error":{"code":"rate_limit_exceeded","message":"Request too large: too "#,
+                r#"many tokens"}}"#
+            ),
             "Too Many Requests",
             "Throttling error: too many tokens, please wait",
             "Service unavailable: exceeds the limit of 3",
-            r#"{"error":{"code":"string_above_max_length","message":"exceeds the limit of 256000"}}"#,
+            concat!(
+                r#"{"error":{"code":"string_above_max_length","message":"exceeds the limit of "#,
+                r#"256000"}}"#
+            ),
             "max_tokens must be at least 1",
             "invalid api key",
         ] {

@@ -287,7 +287,10 @@ async fn refusal_keeps_status_headers_and_body() {
 
 #[tokio::test]
 async fn overflow_error_reports_the_window() {
-    let body = r#"{"error":{"code":400,"message":"request (5120 tokens) exceeds the available context size (4096 tokens)","type":"exceed_context_size_error"}}"#;
+    let body = concat!(
+        r#"{"error":{"code":400,"message":"request (5120 tokens) exceeds the available context "#,
+        r#"size (4096 tokens)","type":"exceed_context_size_error"}}"#
+    );
     for_each_wire(
         |_| Reply::status(400, body),
         |wire, _, _, outcome| {

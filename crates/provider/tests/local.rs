@@ -68,7 +68,10 @@ async fn every_server_program_reports_its_window() {
     assert_eq!(window(&[plain, ("/api/v0/models", loaded)]).await, Some(16_384));
     let running = r#"{"models":[{"name":"phi:latest","context_length":8192}]}"#;
     assert_eq!(window(&[plain, ("/api/ps", running)]).await, Some(8_192), "Ollama");
-    let shown = r#"{"parameters":"stop \"x\"\nnum_ctx    6144","model_info":{"phi.context_length":131072}}"#;
+    let shown = concat!(
+        r#"{"parameters":"stop \"x\"\nnum_ctx    6144","#,
+        r#""model_info":{"phi.context_length":131072}}"#
+    );
     assert_eq!(window(&[plain, ("/api/show", shown)]).await, Some(6_144), "Ollama");
 }
 

@@ -150,7 +150,10 @@ impl Decoder for Clicks {
     }
 }
 
-const BODY: &str = r#"{"station":"morse-1","wires":[{"from":"office","say":"be brief"},{"from":"us",  "say":"hello"}]}"#;
+const BODY: &str = concat!(
+    r#"{"station":"morse-1","wires":[{"from":"office","say":"be brief"},{"from":"us",  "#,
+    r#""say":"hello"}]}"#
+);
 
 #[test]
 fn conversation_is_detected_parsed_rendered_and_checked() {

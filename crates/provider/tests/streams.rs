@@ -162,7 +162,11 @@ fn errors_in_the_middle_of_a_stream_are_reported() {
         ),
         (
             Wire::OPENAI_RESPONSES,
-            r#"{"type":"response.failed","response":{"error":{"code":"context_length_exceeded","message":"Your input exceeds the context window"}}}"#,
+            concat!(
+                r#"{"type":"response.failed","#,
+                r#""response":{"error":{"code":"context_length_exceeded","message":"Your input "#,
+                r#"exceeds the context window"}}}"#
+            ),
             "Your input exceeds the context window",
         ),
         (
@@ -218,7 +222,10 @@ fn stop_reasons_of_all_wires_are_mapped() {
         r#"{"type":"response.completed"}"#,
     ];
     assert_eq!(decode(Wire::OPENAI_RESPONSES, &refusal).2.stop, Stop::Refused);
-    let incomplete = r#"{"type":"response.incomplete","response":{"incomplete_details":{"reason":"max_output_tokens"}}}"#;
+    let incomplete = concat!(
+        r#"{"type":"response.incomplete","#,
+        r#""response":{"incomplete_details":{"reason":"max_output_tokens"}}}"#
+    );
     assert_eq!(of(Wire::OPENAI_RESPONSES, incomplete), Stop::Length);
     let gemini = |reason: &str| {
         of(Wire::GEMINI, &format!(r#"{{"candidates":[{{"finishReason":"{reason}"}}]}}"#))
@@ -233,8 +240,14 @@ fn stop_reasons_of_all_wires_are_mapped() {
 #[test]
 fn calls_without_an_index_are_separated_by_id() {
     let events = [
-        r#"{"choices":[{"delta":{"tool_calls":[{"id":"a","function":{"name":"read","arguments":"{\"n\":1}"}}]}}]}"#,
-        r#"{"choices":[{"delta":{"tool_calls":[{"id":"b","function":{"name":"read","arguments":"{\"n\":2}"}}]}}]}"#,
+        concat!(
+            r#"{"choices":[{"delta":{"tool_calls":[{"id":"a","function":{"name":"read","#,
+            r#""arguments":"{\"n\":1}"}}]}}]}"#
+        ),
+        concat!(
+            r#"{"choices":[{"delta":{"tool_calls":[{"id":"b","function":{"name":"read","#,
+            r#""arguments":"{\"n\":2}"}}]}}]}"#
+        ),
         r#"{"choices":[{"delta":{},"finish_reason":"tool_calls"}]}"#,
     ];
     let (_, _, answer) = decode(Wire::OPENAI_CHAT, &events);

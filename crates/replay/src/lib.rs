@@ -1,6 +1,6 @@
 //! Replays recorded conversations under policies, to measure what each policy costs and what it
-//! would have forgotten. This crate calls no model; a caller that has one can score [`chatml`] prompts
-//! with it, and [`surprise`] does the arithmetic.
+//! would have forgotten. This crate calls no model; a caller that has one can score [`chatml`]
+//! prompts with it, and [`surprise`] does the arithmetic.
 //!
 //! [`need`] finds the values that the calls of a transcript needed and the messages that showed
 //! them. [`run`] goes through the transcript call by call and plans each call under every policy

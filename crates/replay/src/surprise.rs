@@ -115,8 +115,8 @@ impl Surprise {
     }
 }
 
-/// Returns the 97.5% quantile of Student's distribution. Between the entries of the table the wider
-/// one holds.
+/// Returns the 97.5% quantile of Student's distribution. Between two entries of the table the
+/// larger one is used.
 fn student(degrees: usize) -> f64 {
     const TABLE: [(usize, f64); 16] = [
         (1, 12.706),

@@ -41,7 +41,7 @@ impl TrainingFold {
         }
     }
 
-    /// Returns whether any value was needed, so that there is anything to learn.
+    /// Returns whether any value was needed; otherwise the fold teaches nothing.
     #[must_use]
     pub fn teaches(&self) -> bool {
         self.needed.iter().any(|&needed| needed > 0)

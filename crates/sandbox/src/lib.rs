@@ -66,7 +66,8 @@
 //!   out, when the future is dropped, and when the host dies.
 //! - **Resources**: [`ResourceLimits`] on processes, memory, open files and file sizes.
 //! - **Environment and file descriptors**: the command sees only the variables in
-//!   [`Shell::environment`], and those of the proxy. Descriptors that the host inherited are closed.
+//!   [`Shell::environment`], and those of the proxy. Descriptors that the host inherited are
+//!   closed.
 //! - **Output and time**: the middle of a long output is dropped, and a command is killed when its
 //!   timeout expires.
 //!

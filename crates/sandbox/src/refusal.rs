@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::protected::{self, Blocked};
 use crate::rules::{Network, Rules};
 
-/// Something that the sandbox refused, or may have refused, to a command.
+/// An access that the sandbox refused, or may have refused, to a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]

@@ -146,7 +146,7 @@ impl Toolchains {
         for (path, target) in &self.offline_links {
             let path = home.join(path);
             let is_link = std::fs::read_link(&path).is_ok_and(|linked| linked == *target);
-            // What a command put there stays.
+            // A file that a command put there stays.
             if offline && !is_link && std::fs::symlink_metadata(&path).is_err() {
                 drop(path.parent().map(std::fs::create_dir_all));
                 drop(std::os::unix::fs::symlink(target, &path));

@@ -100,7 +100,12 @@ impl LiveSession {
             return Err(SessionError::Empty);
         }
         for violation in &violations {
-            tracing::error!(target: "waterline::context", session = %self.session.id, %violation, "the context violates a rule of the wire");
+            tracing::error!(
+                target: "waterline::context",
+                session = %self.session.id,
+                %violation,
+                "the context violates a rule of the wire"
+            );
         }
         self.violations.extend(violations);
         Ok(rendered)

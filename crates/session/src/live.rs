@@ -95,8 +95,10 @@ impl LiveSession {
         session: &str,
         config: SessionConfig,
     ) -> Result<Self, SessionError> {
-        let (log, model) = (log.into(), Arc::clone(&config.model.about));
-        let (counter, id) = (model.counter(), session.to_owned());
+        let log = log.into();
+        let model = Arc::clone(&config.model.about);
+        let counter = model.counter();
+        let id = session.to_owned();
         let read = log.run(move |log| {
             let resumed = log.resume(&id, &counter, parse_stored)?;
             Ok((resumed, log.last_usage(&id)?, model_stats::read(log)?))
@@ -306,8 +308,8 @@ impl LiveSession {
         self.commit().await
     }
 
-    /// Emits the provider's raw events too, as [`crate::Event::Raw`], for a gateway whose client uses
-    /// the model's wire.
+    /// Emits the provider's raw events too, as [`crate::Event::Raw`], for a gateway whose client
+    /// uses the model's wire.
     pub const fn emit_raw_events(&mut self, emits: bool) {
         self.emits_raw = emits;
     }
@@ -317,8 +319,8 @@ impl LiveSession {
         self.ephemeral.clear();
     }
 
-    /// Adds a user message for the next call only. It is not stored and not sent again; the answer is
-    /// stored.
+    /// Adds a user message for the next call only. It is not stored and not sent again; the answer
+    /// is stored.
     pub fn add_ephemeral(&mut self, text: impl Into<String>) {
         self.ephemeral.push(Message::user(text));
     }
@@ -363,8 +365,8 @@ impl LiveSession {
         self.cleared
     }
 
-    /// Reads the session again after a call that failed or was dropped. A partial answer is kept on a
-    /// side branch.
+    /// Reads the session again after a call that failed or was dropped. A partial answer is kept on
+    /// a side branch.
     ///
     /// # Errors
     /// When the log cannot be read or written.
@@ -376,7 +378,8 @@ impl LiveSession {
         self.work.close();
         self.work.wait().await;
         self.work.reopen();
-        let (id, counter) = (self.session.id.clone(), *self.history.counter());
+        let id = self.session.id.clone();
+        let counter = *self.history.counter();
         let resumed = self.on_log(move |log| log.resume(&id, &counter, parse_stored)).await?;
         self.session = resumed.session;
         self.generation = resumed.generation;
@@ -430,7 +433,8 @@ impl LiveSession {
         let id = self.session.id.clone();
         let stored = self.on_log(move |log| log.session(&id)).await?;
         if stored.tip != self.session.tip {
-            let (session, position) = (stored.id, stored.tip.position());
+            let session = stored.id;
+            let position = stored.tip.position();
             return Err(LogError::Conflict { session, position }.into());
         }
         self.session = stored;
@@ -457,7 +461,8 @@ impl LiveSession {
             self.history = history;
             return Ok(());
         }
-        let (id, counter) = (self.session.id.clone(), *self.history.counter());
+        let id = self.session.id.clone();
+        let counter = *self.history.counter();
         self.history = self.on_log(move |log| log.history(&id, &counter, parse_stored)).await?;
         Ok(())
     }
@@ -472,7 +477,8 @@ impl LiveSession {
             return Ok(());
         }
         let incoming = self.incoming(partial);
-        let (id, tip) = (self.session.id.clone(), self.session.tip);
+        let id = self.session.id.clone();
+        let tip = self.session.tip;
         self.session =
             self.on_log(move |log| log.append_to_side_branch(&id, tip, incoming)).await?;
         Ok(())

@@ -84,8 +84,8 @@ impl LiveSession {
         Ok(planned)
     }
 
-    /// Returns the summary that a fold wants: the previous one if too little is new, otherwise a new
-    /// one. If a new one fails or is made in the background, the previous one serves so far.
+    /// Returns the summary that a fold wants: the previous one if too little is new, otherwise a
+    /// new one. If a new one fails or is made in the background, the previous one serves so far.
     async fn summary_for(
         &mut self,
         wanted: &Wanted,
@@ -178,7 +178,9 @@ impl LiveSession {
         // An unchanged context needs no write.
         if adds {
             let slots = self.generation.frozen(&self.history, from);
-            let (head, past, cleared) = (self.generation.head(), self.history.past(), self.cleared);
+            let head = self.generation.head();
+            let past = self.history.past();
+            let cleared = self.cleared;
             self.staged.sent = Some(Sent { cleared, head, past, slots, fold });
         }
     }
@@ -205,8 +207,8 @@ impl LiveSession {
         if self.backoff.folded(after <= plan.tokens.high.max(plan.tokens.low)) {
             let text = format!(
                 "compaction is not helping: the context is full again right after each fold. \
-                 A window of {} tokens is too small for this work; use a model with a larger window, \
-                 limit tool output, or start a new session",
+                 A window of {} tokens is too small for this work; use a model with a larger \
+                 window, limit tool output, or start a new session",
                 self.budget.window
             );
             trace::notice(self, &text);

@@ -1,4 +1,4 @@
-//! What a call costs.
+//! [`Price`]: the price of a model's tokens, and the cost of a call.
 
 use waterline::Model;
 use waterline_provider::answer::Usage;

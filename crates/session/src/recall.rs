@@ -1,4 +1,4 @@
-//! Search over everything that was said in a session: also what is no longer in the context, and
+//! Search over all messages of a session, including those that are no longer in the context and
 //! results that were too long to be sent whole.
 //!
 //! The index is built from the log when it is first used, and grows with the session.
@@ -60,14 +60,14 @@ pub struct Passage {
 
 impl Recall {
     /// Creates an empty index. `clean` returns a text of the user without the notes that the host
-    /// program added to it: they are not what the user said.
+    /// program added to it: the user did not write them.
     #[must_use]
     pub fn new(clean: fn(&str) -> &str) -> Self {
         Self { clean, recalled: Mutex::default() }
     }
 
     /// Returns the messages of a session that answer a question best, best first. Only messages
-    /// before the position `before` are returned, and only those that something speaks for.
+    /// before the position `before` are returned, and only those that match for some reason.
     ///
     /// # Errors
     /// If the log cannot be read.
@@ -188,8 +188,8 @@ impl Recalled {
 }
 
 impl Recalled {
-    /// Whether a reason is enough to return a message. That its session fits is not, and a neighbour
-    /// must be a message that could be returned itself.
+    /// Whether a reason is enough to return a message. That its session fits is not, and a
+    /// neighbour must be a message that could be returned itself.
     fn speaks(&self, reason: &Reason, before: u64) -> bool {
         match reason {
             Reason::Words(_) | Reason::Speaker | Reason::Date | Reason::Meaning => true,
@@ -243,7 +243,7 @@ fn excerpt(text: &str, words: &[String], max: usize) -> String {
         let matches = lower.windows(word.len().max(1)).enumerate();
         found.extend(matches.filter(|(_, window)| *window == word).map(|(at, _)| (at, number)));
     }
-    // The rarest word says most.
+    // The rarest word is the most specific one.
     let count = |word: usize| found.iter().filter(|(_, number)| *number == word).count();
     let rarest = (0..words.len()).filter(|&word| count(word) > 0).min_by_key(|&word| count(word));
     let places = found.iter().filter(|(_, number)| Some(*number) == rarest).map(|(at, _)| *at);
@@ -309,9 +309,10 @@ mod tests {
         bed.say(&Message::user("The harbour office opens at nine."));
         let found = bed.search("When does the harbour office open?");
         assert_eq!((found[0].position, found[0].role), (3, Role::User));
-        assert!(
-            matches!(&found[0].reasons[0], Reason::Words(words) if words.contains(&"harbour".to_owned()))
-        );
+        assert!(matches!(
+            &found[0].reasons[0],
+            Reason::Words(words) if words.contains(&"harbour".to_owned())
+        ));
     }
 
     #[test]

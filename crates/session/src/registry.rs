@@ -95,8 +95,8 @@ impl Sessions {
         self.len() == 0
     }
 
-    /// Enters a session, and waits while another caller uses it, in this process or another one. The
-    /// session uses `config` from now on.
+    /// Enters a session, and waits while another caller uses it, in this process or another one.
+    /// The session uses `config` from now on.
     ///
     /// # Errors
     /// If the session does not exist, or the log cannot be read.

@@ -48,7 +48,13 @@ impl RenderCache {
 
 /// Returns where the newest turn starts after an answer. No wire merges messages across that point.
 fn newest_turn(context: &[&Message]) -> usize {
-    let begins = |pair: &[&Message]| matches!(pair, [before, message] if before.role == Role::Assistant && before.calls().next().is_none() && message.role == Role::User);
+    let begins = |pair: &[&Message]| match pair {
+        [before, message] => {
+            let is_answer = before.role == Role::Assistant && before.calls().next().is_none();
+            is_answer && message.role == Role::User
+        }
+        _ => false,
+    };
     context.windows(2).rposition(begins).map_or(0, |at| at + 1)
 }
 

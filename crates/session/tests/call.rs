@@ -35,7 +35,11 @@ async fn call_stores_the_question_and_the_answer() {
     let answer = live.call(user("how are you?"), |event| seen.push(event)).await.unwrap();
     assert_eq!(answer.messages[0].text(), "fine");
     assert!(
-        matches!(seen.as_slice(), [Event::Sent { .. }, Event::Responds, Event::Delta(Delta::Text(text)), ..] if text == "fine"),
+        matches!(
+            seen.as_slice(),
+            [Event::Sent { .. }, Event::Responds, Event::Delta(Delta::Text(text)), ..]
+                if text == "fine"
+        ),
         "{seen:?}"
     );
     assert_eq!(bed.texts(), ["how are you?", "fine"]);
@@ -68,7 +72,8 @@ async fn overflow_reveals_the_window_and_the_call_succeeds() {
         let prompt = tokens(received);
         if prompt > 2_000 {
             let message = format!(
-                "request ({prompt} tokens) exceeds the available context size (2000 tokens), try increasing it"
+                "request ({prompt} tokens) exceeds the available context size (2000 tokens), try \
+                 increasing it"
             );
             return Reply::status(400, json!({"error": {"message": message}}).to_string());
         }

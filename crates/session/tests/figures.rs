@@ -24,8 +24,8 @@ async fn unsent_messages_count_also_after_undoing_a_clear() {
     assert_eq!(bed.live(&server, 100_000).await.context_tokens(), current);
 }
 
-/// If the provider counts more tokens than we do, the figures of the context change. A mark given in
-/// tokens is in the provider's tokens, so it stays.
+/// If the provider counts more tokens than we do, the figures of the context change. A mark given
+/// in tokens is in the provider's tokens, so it stays.
 #[tokio::test]
 async fn all_figures_use_the_providers_scale() {
     let server = Scripted::new(|received| whole("fine", 3 * tokens(received)));

@@ -68,7 +68,10 @@ async fn stream_ends_with_the_stored_answer() {
     let mut live = builder.open(bed.log(), "fresh").await.unwrap();
     live.emit_raw_events(true);
     let streamed: Vec<Streamed> = live.stream(user("well?")).map(Result::unwrap).collect().await;
-    let is_raw = |step: &Streamed| matches!(step, Streamed::Event(Event::Raw(RawEvent { data, .. })) if data.contains("all is well"));
+    let is_raw = |step: &Streamed| match step {
+        Streamed::Event(Event::Raw(RawEvent { data, .. })) => data.contains("all is well"),
+        _ => false,
+    };
     assert!(streamed.iter().any(is_raw), "a gateway needs the raw events: {streamed:?}");
     let Some(Streamed::Answer(answer)) = streamed.last() else {
         unreachable!("an answer comes last")

@@ -338,7 +338,8 @@ async fn a_session_is_used_by_one_server_at_a_time() {
         let fork = second.enter_or_fork("shared", test_config(&server)).await.unwrap();
         assert_ne!(fork.session().id, "shared");
         let waiting = {
-            let (second, config) = (second.clone(), test_config(&server));
+            let second = second.clone();
+            let config = test_config(&server);
             tokio::spawn(async move { second.enter("shared", config).await })
         };
         held.call(test_bed::user("one"), silent).await.unwrap();

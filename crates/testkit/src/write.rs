@@ -130,7 +130,10 @@ fn blocks(event: &Event) -> String {
         Event::System(content) => format!(r#"{{"role":"system","content":[{}]}}"#, block(content)),
         Event::User(content) => format!(r#"{{"role":"user","content":{}}}"#, content_json(content)),
         Event::Image(content) => {
-            let image = r#"{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}"#;
+            let image = concat!(
+                r#"{"type":"image","source":{"type":"base64","media_type":"image/png","#,
+                r#""data":"AAAA"}}"#
+            );
             format!(r#"{{"role":"user","content":[{},{image}]}}"#, block(content))
         }
         Event::WireSpecific => {

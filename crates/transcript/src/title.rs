@@ -8,8 +8,8 @@ const MAX_CHARS: usize = 80;
 /// How many of the user's messages are considered.
 const MAX_MESSAGES: usize = 20;
 
-/// Returns the first real line of the user's messages. Lines that a program wrote in the user's name
-/// (tags with their content, commands, headings) are skipped unless there is nothing else.
+/// Returns the first real line of the user's messages. Lines that a program wrote in the user's
+/// name (tags with their content, commands, headings) are skipped unless there is nothing else.
 pub(crate) fn title_of<'a>(messages: impl Iterator<Item = &'a Message>) -> String {
     let texts: Vec<String> = messages
         .filter(|message| message.role == Role::User && message.has_text())
@@ -24,8 +24,8 @@ pub(crate) fn title_of<'a>(messages: impl Iterator<Item = &'a Message>) -> Strin
     if truncated.len() < line.len() { truncated + "…" } else { truncated }
 }
 
-/// Returns the first line that the user wrote. If it only announces what follows, such as "Implement
-/// the following plan:", the next line is added.
+/// Returns the first line that the user wrote. If it only announces what follows, such as
+/// "Implement the following plan:", the next line is added.
 fn first_sentence(text: &str) -> Option<String> {
     let lines = without_tags(text);
     let mut lines = lines.iter().map(|line| line.trim_matches(['"', '\'']).trim());

@@ -42,7 +42,10 @@ fn claude(uuid: &str, parent: &str, rest: &str) -> String {
 }
 
 fn answer(id: &str, block: &str) -> String {
-    let usage = r#"{"input_tokens":3,"cache_read_input_tokens":900,"cache_creation_input_tokens":97,"output_tokens":5}"#;
+    let usage = concat!(
+        r#"{"input_tokens":3,"cache_read_input_tokens":900,"cache_creation_input_tokens":97,"#,
+        r#""output_tokens":5}"#
+    );
     format!(
         r#""type":"assistant","message":{{"id":"{id}","role":"assistant","model":"claude-opus-4-6","content":[{block}],"usage":{usage}}}"#
     )
@@ -104,7 +107,10 @@ fn claude_code_follows_parents_not_lines() {
 /// A compaction starts a new root; the messages before it still belong to the conversation.
 #[test]
 fn claude_code_compactions_are_bridged_and_summaries_marked() {
-    let boundary = r#""type":"system","subtype":"compact_boundary","logicalParentUuid":"nowhere","compactMetadata":{"trigger":"auto","preTokens":178144}"#;
+    let boundary = concat!(
+        r#""type":"system","subtype":"compact_boundary","logicalParentUuid":"nowhere","#,
+        r#""compactMetadata":{"trigger":"auto","preTokens":178144}"#
+    );
     let summary =
         format!("\"isCompactSummary\":true,{}", user("\"This session is being continued\""));
     let lines = [
@@ -195,7 +201,10 @@ fn codex(kind: &str, payload: &str) -> String {
 /// keeps the earlier messages.
 #[test]
 fn codex_rollouts() {
-    let count = r#"{"type":"token_count","info":{"last_token_usage":{"input_tokens":500,"cached_input_tokens":400,"output_tokens":20}}}"#;
+    let count = concat!(
+        r#"{"type":"token_count","info":{"last_token_usage":{"input_tokens":500,"#,
+        r#""cached_input_tokens":400,"output_tokens":20}}}"#
+    );
     let head = r#"{"id":"r1","base_instructions":{"text":"You are Codex."}}"#;
     let lines = [
         codex("session_meta", head),
@@ -208,7 +217,10 @@ fn codex_rollouts() {
         codex("response_item", r#"{"type":"reasoning","id":"rs_1","summary":[]}"#),
         codex(
             "response_item",
-            r#"{"type":"function_call","id":"fc_1","name":"exec","arguments":"{\"cmd\":\"ls\"}","call_id":"a"}"#,
+            concat!(
+                r#"{"type":"function_call","id":"fc_1","name":"exec","#,
+                r#""arguments":"{\"cmd\":\"ls\"}","call_id":"a"}"#
+            ),
         ),
         codex(
             "response_item",
@@ -221,7 +233,10 @@ fn codex_rollouts() {
         codex("compacted", r#"{"message":"so far so good","replacement_history":[]}"#),
         codex(
             "response_item",
-            r#"{"type":"message","role":"assistant","content":[{"type":"output_text","text":"ok"}]}"#,
+            concat!(
+                r#"{"type":"message","role":"assistant","content":[{"type":"output_text","#,
+                r#""text":"ok"}]}"#
+            ),
         ),
     ];
     let found = one(&lines.join("\n"));
@@ -241,8 +256,15 @@ fn pi_lists_and_trees() {
         )
     };
     let user = r#"{"role":"user","content":[{"type":"text","text":"hi"}]}"#;
-    let calls = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"toolCall","id":"t1","name":"read","arguments":{"path":"a.rs"}}],"usage":{"input":10,"output":2,"cacheRead":80,"cacheWrite":10}}"#;
-    let result = r#"{"role":"toolResult","toolCallId":"t1","content":[{"type":"text","text":"fn"}],"isError":true}"#;
+    let calls = concat!(
+        r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},"#,
+        r#"{"type":"toolCall","id":"t1","name":"read","arguments":{"path":"a.rs"}}],"#,
+        r#""usage":{"input":10,"output":2,"cacheRead":80,"cacheWrite":10}}"#
+    );
+    let result = concat!(
+        r#"{"role":"toolResult","toolCallId":"t1","content":[{"type":"text","text":"fn"}],"#,
+        r#""isError":true}"#
+    );
     let list = [header.to_owned(), entry("", user), entry("", calls), entry("", result)];
     let found = one(&list.join("\n"));
     assert_eq!(story(&found), "H A[t1] T(t1!)");
@@ -277,7 +299,11 @@ fn copilot_logs() {
             r#"{{"toolCallId":"{id}","success":true,"result":{{"content":"for the model","detailedContent":"for the screen"}}}}"#
         )
     };
-    let requests = r#"{"content":"","toolRequests":[{"toolCallId":"a","name":"view","arguments":{"path":"x"}},{"toolCallId":"b","name":"apply_patch","arguments":"*** Begin"}],"outputTokens":7}"#;
+    let requests = concat!(
+        r#"{"content":"","toolRequests":[{"toolCallId":"a","name":"view","#,
+        r#""arguments":{"path":"x"}},{"toolCallId":"b","name":"apply_patch","arguments":"*** "#,
+        r#"Begin"}],"outputTokens":7}"#
+    );
     let lines = [
         event("session.start", r#"{"sessionId":"c1"}"#),
         event("session.model_change", r#"{"newModel":"gpt-5.4"}"#),
@@ -294,11 +320,22 @@ fn copilot_logs() {
     assert_eq!((found.id.as_str(), found.model.as_deref()), ("c1", Some("gpt-5.4")));
 }
 
-const GEMINI_CALL: &str = r#"{"id":"2","timestamp":"2026-04-14T15:31:26.424Z","type":"gemini","content":"I will look","thoughts":[{"subject":"Looking","description":"at it","timestamp":"2026-04-14T15:31:25.506Z"},{"subject":"Later","description":"copied","timestamp":"2026-04-14T15:33:25.506Z"}],"tokens":{"input":19579,"output":56,"cached":5,"thoughts":148},"model":"gemini-3","toolCalls":[{"id":"g1","name":"read_file","args":{"p":"a"},"status":"success","result":[{"functionResponse":{"id":"g1","name":"read_file","response":{"output":"text"}}}]}]}"#;
+const GEMINI_CALL: &str = concat!(
+    r#"{"id":"2","timestamp":"2026-04-14T15:31:26.424Z","type":"gemini","content":"I will "#,
+    r#"look","thoughts":[{"subject":"Looking","description":"at it","#,
+    r#""timestamp":"2026-04-14T15:31:25.506Z"},{"subject":"Later","description":"copied","#,
+    r#""timestamp":"2026-04-14T15:33:25.506Z"}],"tokens":{"input":19579,"output":56,"cached":5,"#,
+    r#""thoughts":148},"model":"gemini-3","toolCalls":[{"id":"g1","name":"read_file","#,
+    r#""args":{"p":"a"},"status":"success","result":[{"functionResponse":{"id":"g1","#,
+    r#""name":"read_file","response":{"output":"text"}}}]}]}"#
+);
 
 #[test]
 fn gemini_cli_documents() {
-    let user = r#"{"id":"1","timestamp":"2026-04-14T15:31:20.424Z","type":"user","content":[{"text":"look"}]}"#;
+    let user = concat!(
+        r#"{"id":"1","timestamp":"2026-04-14T15:31:20.424Z","type":"user","#,
+        r#""content":[{"text":"look"}]}"#
+    );
     let text = format!(
         r#"{{"sessionId":"g","projectHash":"h","messages":[{user},{{"id":"i","type":"info","content":"x"}},{GEMINI_CALL}]}}"#
     );
@@ -395,9 +432,24 @@ fn letta_agent_files() {
 /// The three encodings of one conversation, and a state with it.
 #[test]
 fn langgraph_messages_in_every_encoding() {
-    let plain = r#"[{"type":"human","content":"hi"},{"type":"ai","content":"","tool_calls":[{"name":"f","args":{"x":1},"id":"a","type":"tool_call"}]},{"type":"tool","content":"no","tool_call_id":"a","status":"error"}]"#;
-    let dict = r#"[{"type":"human","data":{"content":"hi","type":"human"}},{"type":"ai","data":{"content":[{"type":"tool_use","id":"a","name":"f","input":{"x":1}}],"tool_calls":[{"name":"f","args":{"x":1},"id":"a"}]}},{"type":"tool","data":{"content":"no","tool_call_id":"a","status":"error"}}]"#;
-    let dumped = r#"[{"lc":1,"type":"constructor","id":["langchain","schema","messages","HumanMessage"],"kwargs":{"content":"hi"}},{"lc":1,"type":"constructor","id":["x","AIMessage"],"kwargs":{"content":"","tool_calls":[{"name":"f","args":{"x":1},"id":"a"}]}},{"lc":1,"type":"constructor","id":["x","ToolMessage"],"kwargs":{"content":"no","tool_call_id":"a","status":"error"}}]"#;
+    let plain = concat!(
+        r#"[{"type":"human","content":"hi"},{"type":"ai","content":"","#,
+        r#""tool_calls":[{"name":"f","args":{"x":1},"id":"a","type":"tool_call"}]},"#,
+        r#"{"type":"tool","content":"no","tool_call_id":"a","status":"error"}]"#
+    );
+    let dict = concat!(
+        r#"[{"type":"human","data":{"content":"hi","type":"human"}},{"type":"ai","#,
+        r#""data":{"content":[{"type":"tool_use","id":"a","name":"f","input":{"x":1}}],"#,
+        r#""tool_calls":[{"name":"f","args":{"x":1},"id":"a"}]}},{"type":"tool","#,
+        r#""data":{"content":"no","tool_call_id":"a","status":"error"}}]"#
+    );
+    let dumped = concat!(
+        r#"[{"lc":1,"type":"constructor","id":["langchain","schema","messages","HumanMessage"],"#,
+        r#""kwargs":{"content":"hi"}},{"lc":1,"type":"constructor","id":["x","AIMessage"],"#,
+        r#""kwargs":{"content":"","tool_calls":[{"name":"f","args":{"x":1},"id":"a"}]}},"#,
+        r#"{"lc":1,"type":"constructor","id":["x","ToolMessage"],"kwargs":{"content":"no","#,
+        r#""tool_call_id":"a","status":"error"}}]"#
+    );
     let state = format!(
         r#"{{"values":{{"messages":{plain}}},"next":[],"checkpoint":{{"thread_id":"t9"}}}}"#
     );
@@ -469,7 +521,12 @@ fn openai_agents_databases() {
 /// Research data sets add usage and summaries to OpenAI messages.
 #[test]
 fn message_lists_one_per_line() {
-    let line = r#"{"id":"c","model":"m","compactions":[{"at":1,"pre_tokens":7}],"messages":[{"role":"user","content":"hi"},{"role":"user","content":"so far","x":{"kind":"compact_summary"}},{"role":"assistant","content":"ok","x":{"usage":{"in":5,"out":2}}}]}"#;
+    let line = concat!(
+        r#"{"id":"c","model":"m","compactions":[{"at":1,"pre_tokens":7}],"#,
+        r#""messages":[{"role":"user","content":"hi"},{"role":"user","content":"so far","#,
+        r#""x":{"kind":"compact_summary"}},{"role":"assistant","content":"ok","#,
+        r#""x":{"usage":{"in":5,"out":2}}}]}"#
+    );
     let (found, _) = all(&format!("{line}\n{line}\n"));
     assert_eq!(found.len(), 2);
     assert_eq!(
@@ -504,9 +561,12 @@ fn written_transcripts_are_read_back() {
 /// arguments, and numbers its steps.
 #[test]
 fn atif_documents_follow_the_schema() {
-    let mut source = one(
-        r#"[{"role":"system","content":"s"},{"role":"user","content":"q"},{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"patch","arguments":"*** not json"}}]},{"role":"tool","tool_call_id":"a","content":"no"}]"#,
-    );
+    let mut source = one(concat!(
+        r#"[{"role":"system","content":"s"},{"role":"user","content":"q"},"#,
+        r#"{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","#,
+        r#""function":{"name":"patch","arguments":"*** not json"}}]},{"role":"tool","#,
+        r#""tool_call_id":"a","content":"no"}]"#
+    ));
     source.entries[1].is_summary = true;
     let document: serde_json::Value =
         serde_json::from_str(&write::line(&source, Format::Atif)).unwrap();

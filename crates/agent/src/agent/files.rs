@@ -47,8 +47,8 @@ impl Agent {
     }
 
     /// Moves the files after the session was moved, and returns what happened to each. A file that
-    /// someone else changed meanwhile is left as it is unless `overwrite` has its path. It can be
-    /// called again after an interruption.
+    /// someone else changed meanwhile stays unchanged unless `overwrite` has its path. After an
+    /// interruption it can be called again.
     ///
     /// # Errors
     /// When the log cannot be used, or another process works in the session.
@@ -85,8 +85,10 @@ impl Agent {
             let what = match outcome {
                 FileOutcome::Restored | FileOutcome::RestoredInPart => "restored".to_owned(),
                 FileOutcome::Removed => "removed".to_owned(),
-                FileOutcome::ChangedMeanwhile => "kept, because it was changed".to_owned(),
-                FileOutcome::TooLarge => "kept, because it is too large".to_owned(),
+                FileOutcome::ChangedMeanwhile => {
+                    "not restored: it was changed outside this session".to_owned()
+                }
+                FileOutcome::TooLarge => "not restored: it is too large to be recorded".to_owned(),
                 FileOutcome::Failed(why) => format!("not restored: {why}"),
             };
             self.emit(&Event::Notice(format!("{path}: {what}")));
@@ -102,7 +104,7 @@ impl Agent {
     }
 
     /// Records what a command changed before the user stopped it.
-    pub(super) async fn settle_changes(&self) -> Result<(), AgentError> {
+    pub(super) async fn record_cancelled(&self) -> Result<(), AgentError> {
         let recorder = Arc::clone(&self.shared.recorder);
         let workspace = Arc::clone(&self.workspace);
         let settled = tokio::task::spawn_blocking(move || recorder.settle(&workspace)).await;
@@ -113,7 +115,7 @@ impl Agent {
     pub(super) fn report_uncovered(&self) {
         for path in self.shared.recorder.take_uncovered() {
             self.emit(&Event::Notice(format!(
-                "{} has more than 20,000 files: what commands change there cannot be undone",
+                "{} has more than 20,000 files; changes that commands make there cannot be undone",
                 path.display()
             )));
         }

@@ -30,7 +30,7 @@ impl Agent {
         &mut self,
         input: &UserInput,
     ) -> Result<Option<String>, AgentError> {
-        // Only the user's own words count; a sub-agent and a role get theirs from a model.
+        // Only text of the user counts; the input of a sub-agent or a role was written by a model.
         if self.depth > 0 || input.handed {
             return Ok(None);
         }
@@ -45,7 +45,7 @@ impl Agent {
         if current == known {
             return Ok(None);
         }
-        // What the message itself says needs no note.
+        // An instruction in the message itself needs no note.
         let new: Vec<&String> =
             current.iter().filter(|text| !known.contains(text) && !found.contains(text)).collect();
         let gone: Vec<&String> = known.iter().filter(|text| !current.contains(text)).collect();
@@ -94,7 +94,8 @@ impl Agent {
     /// Writes a sentence of the next message to the memory, if there is one.
     async fn write_to_memory(&self, sentence: &str) -> Result<Option<Added>, NoteError> {
         let Some(memory) = self.live.config().memory.clone() else { return Ok(None) };
-        let message = self.live.session().tip.position() + 1;
+        let history = self.live.history();
+        let message = history.number(history.len()).unwrap_or(1) as u64;
         let source = Source { session: self.live.session().id.clone(), message };
         let text = sentence.to_owned();
         let written = tokio::task::spawn_blocking(move || memory.remember(&text, Some(source)));
@@ -121,7 +122,7 @@ impl Agent {
     }
 }
 
-/// Whether a sentence occurs in more sessions than a user would write it in.
+/// Whether a sentence occurs in more sessions than one that the user types again would.
 fn is_template(log: &Log, sentence: &str) -> waterline_log::Result<bool> {
     let hits = log.search(sentence, None, 50)?;
     let mut sessions: Vec<String> = hits

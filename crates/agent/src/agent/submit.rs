@@ -182,7 +182,7 @@ impl Agent {
     /// # Errors
     /// When the log cannot be written.
     pub async fn stop(&mut self) -> Result<(), AgentError> {
-        self.settle_changes().await?;
+        self.record_cancelled().await?;
         self.live.keep_partial(STOPPED).await?;
         self.cancel().await.map(drop)
     }

@@ -130,8 +130,8 @@ impl Agent {
         if self.state()?.schema.is_some() && self.next_step()?.is_none() {
             self.stage(|state, _| state.schema = None).await?;
         }
-        // The last step wrote a checkpoint. The turn needs another if something changed since, or if
-        // steps write none.
+        // The last step wrote a checkpoint. The turn needs another if something changed since, or
+        // if steps write none.
         if self.live.is_staged() || !turn.writes_checkpoints {
             self.live.stage_checkpoint(turn.checkpoint("turn"));
             self.commit().await?;

@@ -52,7 +52,6 @@ impl MustEnd {
 /// The state of a running turn.
 #[derive(Debug)]
 pub(super) struct TurnState {
-    /// The id of this run.
     pub(super) run_id: String,
     /// Whether each step writes a checkpoint.
     pub(super) writes_checkpoints: bool,

@@ -1,5 +1,5 @@
-//! The files that a turn changes: what they held before and after, and how they are taken back when
-//! the session goes back.
+//! The files that a turn changes: their contents before and after it, and how the changes are
+//! undone when the session goes back.
 //!
 //! Every change is recorded in the log with the message it follows. A tool that writes a file
 //! records the change before it happens; a command is compared with a snapshot afterwards. The

@@ -50,7 +50,7 @@ pub(super) fn follow(undone: &[FileChange], redone: &[FileChange]) -> Vec<FileMo
             has_gap: false,
         });
         if has_same_content(&followed.state, to) && !has_same_content(&followed.state, from) {
-            // Two agents at work at the same time both record the same change.
+            // Two agents that work at the same time can both record the same change.
             continue;
         }
         if !has_same_content(&followed.state, from) {

@@ -42,7 +42,7 @@ impl From<LogError> for WriteError {
 /// Identifies a call: its session and its id.
 pub(crate) type CallKey = (String, String);
 
-/// Records changes under the session of the main agent, which goes back with all of them.
+/// Records changes under the session of the main agent, so that `/undo` there reverts them all.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     log: Log,

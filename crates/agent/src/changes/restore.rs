@@ -1,7 +1,7 @@
-//! Takes changes of files back, or makes them again, after a session moved.
+//! Undoes or redoes changes of files after a session moved.
 //!
-//! Each file is compared with its target first, so that an interrupted move can simply be made
-//! again. What someone else changed meanwhile is kept unless the caller says otherwise.
+//! Each file is compared with its target first, so that an interrupted move can simply be repeated.
+//! Files that someone else changed meanwhile are kept unless the caller says otherwise.
 
 use waterline_log::{Id, Log, LogError};
 use waterline_sandbox::workspace::{FileAt, Workspace};

@@ -148,7 +148,7 @@ impl Contents {
         let mut snapshot = walk(workspace, &Rules::new());
         let size: u64 = snapshot.files.values().map(|version| version.stat.size).sum();
         if is_only && self.end > MAX_KEPT_BYTES / 2 && self.end > 2 * size {
-            // Most of it are former versions.
+            // Most of the file holds versions that no longer exist.
             self.known.clear();
             self.end = 0;
         }
@@ -266,7 +266,8 @@ struct Walk<'a> {
 impl Walk<'_> {
     fn start(&mut self, dir: &Dir) {
         if !self.directory(dir, Path::new(""), &mut Vec::new()) {
-            // A part of the files would be compared with another part.
+            // Two walks would stop at different files, and the comparison would report wrong
+            // changes.
             let root = prefix(self.root);
             self.snapshot.files.retain(|path, _| !path.starts_with(&root));
             self.snapshot.too_large.push(self.root.to_owned());

@@ -1,5 +1,5 @@
-//! Files mentioned with `#`. A file in a granted directory stays where it is, others are copied into
-//! the workspace; short texts and images are also added to the message.
+//! Files mentioned with `#`. A file in a granted directory stays where it is, others are copied
+//! into the workspace; short texts and images are also added to the message.
 
 use std::path::{Path, PathBuf};
 
@@ -34,8 +34,9 @@ pub struct Attached {
     pub notices: Vec<String>,
 }
 
-/// Attaches the named files; those that the agent cannot reach are copied into its workspace. A name is a path relative to `base`, a directory or a
-/// pattern. `sees` is whether the model accepts images.
+/// Attaches the named files; those that the agent cannot reach are copied into its workspace. A
+/// name is a path relative to `base`, a directory or a pattern. `sees` is whether the model accepts
+/// images.
 #[must_use]
 pub fn attach(workspace: &Workspace, base: &Path, names: &[String], sees: bool) -> Attached {
     let mut attached = Attached::default();

@@ -169,8 +169,8 @@ impl State {
         }
     }
 
-    /// Returns what every fold must keep: the pending request, standing instructions, open tasks and
-    /// pinned messages.
+    /// Returns what every fold must keep: the pending request, standing instructions, open tasks
+    /// and pinned messages.
     #[must_use]
     pub fn kept(&self) -> Pinned {
         let pending = self.pending.as_ref().map(Waiting::line);

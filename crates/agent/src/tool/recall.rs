@@ -1,5 +1,5 @@
-//! `recall`: searches the session history, including messages that are no longer in the context, and
-//! the memory of the user.
+//! `recall`: searches the session history, including messages that are no longer in the context,
+//! and the memory of the user.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use waterline::ledger::text_of;
-use waterline_log::Log;
+use waterline_log::{Log, Numbering};
 use waterline_memory::{Memory, Reason};
 use waterline_provider::wire::parse_stored;
 use waterline_session::{Passage, RecallRequest};
@@ -56,15 +56,18 @@ impl Tool for Recall {
     const CAPABILITY: Capability = Capability::Read;
 
     async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {
-        if let Some(position) = arguments.expand {
-            return expand(context, position).await;
+        let session = context.session.clone();
+        let numbering = context.on_log(move |log| log.numbering(&session)).await?;
+        if let Some(number) = arguments.expand {
+            return expand(context, &numbering, number).await;
         }
         let query = arguments.query.trim().to_owned();
         if query.is_empty() {
             return Err(Failure::new("Pass `query`, or a message number as `expand`."));
         }
+        let passages = passages(context, query.clone()).await?;
         let mut found: Vec<String> =
-            passages(context, query.clone()).await?.iter().map(written).collect();
+            passages.iter().map(|passage| written(passage, &numbering)).collect();
         found.extend(memories(context, query.clone()).await);
         if found.is_empty() {
             return Ok(Output::text(format!("[no message before this turn matches {query:?}]")));
@@ -109,12 +112,21 @@ fn is_recall(message: &waterline::message::Message) -> bool {
     (is_call || is_result) && !message.has_text()
 }
 
-fn written(passage: &Passage) -> String {
-    let mut facts = vec![format!("message {}", passage.position), passage.role.name().to_owned()];
+fn written(passage: &Passage, numbering: &Numbering) -> String {
+    let name = name(numbering, passage.position);
+    let mut facts = vec![name, passage.role.name().to_owned()];
     facts.extend(time(passage.time));
     facts.extend(passage.artifact.as_ref().map(|id| format!("artifact {id}")));
     let why: Vec<String> = passage.reasons.iter().take(2).map(why).collect();
     format!("[{}; {}]\n{}", facts.join(", "), why.join(", "), passage.text)
+}
+
+/// Returns how the model refers to a message.
+fn name(numbering: &Numbering, position: u64) -> String {
+    match numbering.number(position) {
+        Some(number) => format!("message {number}"),
+        None => "system prompt".to_owned(),
+    }
 }
 
 fn why(reason: &Reason) -> String {
@@ -144,19 +156,24 @@ async fn memories(context: &ToolContext, question: String) -> Vec<String> {
 }
 
 /// Returns a message and its neighbours.
-async fn expand(context: &ToolContext, position: u64) -> Result<Output, Failure> {
+async fn expand(
+    context: &ToolContext,
+    numbering: &Numbering,
+    number: u64,
+) -> Result<Output, Failure> {
     let tip = context.session.tip;
-    let last = tip.position();
-    if position == 0 || position > last {
-        let why = format!("There is no message {position}; the session has messages 1 to {last}.");
+    let last = numbering.count(tip.position());
+    if number == 0 || number > last {
+        let why = format!("There is no message {number}; the session has messages 1 to {last}.");
         return Err(Failure::new(why));
     }
-    let range = position.saturating_sub(AROUND + 1)..(position + AROUND).min(last);
+    let position = numbering.position(number);
+    let range = position.saturating_sub(AROUND + 1)..(position + AROUND).min(tip.position());
     let entries = context.on_log(move |log| log.entries_in(tip, range)).await?;
     let shown = entries.iter().map(|entry| {
         let text = text_of(&entry.message(parse_stored));
         let text = waterline::truncate::line(text.trim(), MESSAGE_CHARS);
-        format!("[message {}, {}]\n{text}", entry.position, entry.role.name())
+        format!("[{}, {}]\n{text}", name(numbering, entry.position), entry.role.name())
     });
     Ok(Output::text(shown.collect::<Vec<_>>().join("\n\n")))
 }

@@ -66,7 +66,8 @@ impl Tool for RunBashCommand {
         let shell = shell(&self.0, root);
         let timeout =
             arguments.timeout.map(|seconds| Duration::from_secs(seconds.clamp(1, MAX_TIMEOUT)));
-        let (recorder, call) = (Arc::clone(&context.recorder), context.call_key());
+        let recorder = Arc::clone(&context.recorder);
+        let call = context.call_key();
         context
             .on_files(move |workspace| {
                 recorder.before_command(workspace, &call);
@@ -76,7 +77,8 @@ impl Tool for RunBashCommand {
         let directory = context.workspace.working_directory();
         let ended = shell.run(&rules, directory, &arguments.command, timeout).await;
         // Also recorded if it failed.
-        let (recorder, call) = (Arc::clone(&context.recorder), context.call_key());
+        let recorder = Arc::clone(&context.recorder);
+        let call = context.call_key();
         let recorded = context.on_files(move |workspace| {
             recorder.after_command(workspace, &call).map_err(|why| Failure::new(why.to_string()))
         });

@@ -161,10 +161,10 @@ impl Search {
                      rest of it was not searched]"
                 ));
             }
-            let text = String::from_utf8_lossy(&line);
-            let text = text
+            let decoded = String::from_utf8_lossy(&line);
+            let text = decoded
                 .strip_suffix('\n')
-                .map_or(&*text, |text| text.strip_suffix('\r').unwrap_or(text));
+                .map_or(&*decoded, |text| text.strip_suffix('\r').unwrap_or(text));
             if !self.wanted.is_match(text) {
                 continue;
             }
@@ -172,8 +172,8 @@ impl Search {
             if self.found.len() == MAX_FOUND {
                 return Ok(false);
             }
-            let text: String = text.trim_end().chars().take(LINE_CHARS).collect();
-            self.found.push(format!("{path}:{number}: {text}"));
+            let shown: String = text.trim_end().chars().take(LINE_CHARS).collect();
+            self.found.push(format!("{path}:{number}: {shown}"));
         }
         Ok(true)
     }

@@ -26,8 +26,9 @@ impl Tool for WriteFile {
     type Arguments = Arguments;
     const NAME: &'static str = "write_file";
     const ABOUT: &'static str = "\
-        Create or overwrite a file with the given content. Deliverables that \
-        do not belong to a project go to `outputs/` of your private directory. Use edit_file to change part of an existing file.";
+        Create or overwrite a file with the given content. Deliverables that do not belong to a \
+        project go to `outputs/` of your private directory. Use edit_file to change part of an \
+        existing file.";
     const CAPABILITY: Capability = Capability::Write;
 
     fn subject(arguments: &Value) -> Subject {

@@ -25,7 +25,7 @@ command-tools = List the tools and whether the model can use them
 command-todos = Show the task list
 command-unfold = Show call N, or the last one, in full (Ctrl-O)
 command-artifact = List the long outputs of this session, or show one, from LINE or all of it
-command-clean = Delete workspaces and sessions that have not been used for a long time; says for how long, and asks
+command-clean = Delete workspaces and sessions that have not been used for a long time; asks first
 command-clear = Start with an empty context; nothing is deleted (/context undo restores it)
 command-reset = Start a new session
 command-cancel = Stop the running turn, or cancel a pending question or approval
@@ -142,7 +142,10 @@ context-nothing-to-undo = Nothing to undo: nothing was folded or cleared
 context-messages = { $count ->
     [one] { $count } message
    *[other] { $count } messages
-}: user { $user }, assistant { $assistant }, tool { $tool }, system { $system }; { $characters ->
+}: user { $user }, assistant { $assistant }, tool { $tool }{ $system ->
+    [0] {""}
+   *[other] , system { $system }
+}; { $characters ->
     [one] { $characters } character
    *[other] { $characters } characters
 }
@@ -231,7 +234,7 @@ memory-added = Added. Later sessions will know it
 memory-known = The memory has this already
 memory-replaced = Replaced: { $earlier }
 memory-forgotten = Forgotten: { $fact }
-memory-secret = This looks like it has a key or a password in it, so it is not written to memory
+memory-secret = Not written to memory: the text seems to contain a key or a password
 memory-nothing = There is nothing to remember
 memory-no-such =
     { $count ->

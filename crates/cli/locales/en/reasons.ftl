@@ -57,6 +57,7 @@ reason-image-seen = an image that was already seen was removed
 reason-results-truncated = results over { $characters } characters were truncated
 reason-output-truncated = an output over { $tokens } tokens was truncated in the middle
 reason-same-as = the same as message { $message }
+reason-same-as-prompt = the same as the system prompt
 reason-quoted = quoted in the newest user message
 reason-recalled-one = with 1 passage recalled
 reason-recalled = with { $passages } passages recalled

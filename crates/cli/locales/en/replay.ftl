@@ -9,7 +9,7 @@ replay-facts =
        *[other] { $calls } model calls
     }, tokens counted { $method }, prices { $prices }
 replay-counted-by = by { $method }
-replay-counted-by-model = as each model does
+replay-counted-by-model = with each model's tokenizer
 replay-values =
     { $calls ->
         [one] 1 tool call

@@ -24,8 +24,8 @@ command-skill = 列出技能，启用或停用一个技能
 command-tools = 列出工具及模型能否使用
 command-todos = 显示任务列表
 command-unfold = 完整显示第 N 个或最近一次调用（Ctrl-O）
-command-artifact = 列出本会话的长输出，或显示其中一个（从第 LINE 行起，或全部）
-command-clean = 删除长期未用的工作区和会话；会说明天数并先询问
+command-artifact = 列出本会话的产物（过长的输出），或显示其中一个（从第 LINE 行起，或全部）
+command-clean = 删除长期未用的工作区和会话；先询问
 command-clear = 从空的上下文开始；不删除任何内容（/context undo 可恢复）
 command-reset = 开始新会话
 command-cancel = 停止当前一轮，或取消等待中的提问或批准
@@ -75,7 +75,7 @@ compact-declined = 未折叠
 compact-question = 折叠吗？
 compact-totals = { $before } → { $after } 个 token：{ $kept } 条消息不变，{ $shortened } 条缩短，{ $summarized } 条被总结；不会删除任何内容
 compact-more-slots = … 另有 { $count } 项
-compact-replacement = 模型将改为读到：
+compact-replacement = 模型将读到以下内容：
 compact-summary-by-model = 摘要将由模型撰写
 compact-more-lines = … 另有 { $count } 行；折叠后 /context summary 显示全部，/context why N 说明第 N 条消息的去向
 
@@ -109,9 +109,12 @@ context-nothing-to-undo = 没有可撤销的操作：没有折叠或清空过
 
 ## chat/commands/window.rs
 
-context-messages = { $count } 条消息：user { $user }，assistant { $assistant }，tool { $tool }，system { $system }；{ $characters } 个字符
+context-messages = { $count } 条消息：user { $user }，assistant { $assistant }，tool { $tool }{ $system ->
+    [0] {""}
+   *[other] ，system { $system }
+}；{ $characters } 个字符
 context-tools = 工具定义
-context-system-prompt = 系统提示
+context-system-prompt = 系统提示词
 context-instructions = 包含来自 { $files } 的说明
 context-verbatim = 消息
 context-free = 空闲
@@ -177,7 +180,7 @@ memory-added = 已添加，以后的会话都会知道
 memory-known = 记忆中已有这一条
 memory-replaced = 已替换：{ $earlier }
 memory-forgotten = 已忘记：{ $fact }
-memory-secret = 内容像是含有密钥或密码，因此不写入记忆
+memory-secret = 未写入记忆：内容可能含有密钥或密码
 memory-nothing = 没有要记住的内容
 memory-no-such =
     { $count ->
@@ -314,8 +317,8 @@ files-failed = 未恢复：{ $path }：{ $why }
 
 ## chat/commands/artifact.rs
 
-artifact-none = 没有长输出：本会话的输出都在上下文长度之内
-artifact-unknown = 本会话中没有唯一以 { $id } 开头的长输出；/artifact 可列出
+artifact-none = 没有产物：本会话的输出都没有超出上下文的长度
+artifact-unknown = 本会话中没有唯一以 { $id } 开头的产物；/artifact 可列出
 artifact-size = { $bytes } 字节
 artifact-more = … 还有 { $count } 行；/artifact { $id } { $next } 继续，/artifact { $id } all 显示全部
 

@@ -16,9 +16,9 @@ error-log-flush = 写入 { $name } 失败（{ $cause }），已停止写入；�
 error-log-deleted = 文件 { $name } 在使用中被删除或替换；本次写入已丢失，已停止写入：请恢复该文件后重新启动
 error-log-damaged = { $name } 已损坏（{ $cause }）；`waterline sessions verify` 列出损坏之处，`waterline sessions export` 导出可读取的内容，其余可从备份恢复
 error-log-connection = 无法连接 { $name }（{ $cause }）；请确认服务器正在运行，然后重试
-error-log-conflict = 会话 { $session } 已被同时修改（现有 { $position } 条消息）；请重新加载后重试，或创建分支会话
+error-log-conflict = 会话 { $session } 已被同时修改（现在位置 { $position }）；请重新加载后重试，或创建分支会话
 error-log-leased = 会话 { $session } 正被其他进程使用；请等待其结束、终止该进程，或创建分支会话
-error-log-lease-lost = 其他进程已接管会话 { $session }；本次内容未写入：请恢复该会话
+error-log-lease-lost = 其他进程已接管会话 { $session }；本次内容未写入：请继续该会话
 error-log-race = { $name } 发生写入冲突；请重试
 error-log-no-session = 没有会话“{ $id }”；可用 `waterline sessions list` 列出会话
 error-log-ambiguous = “{ $prefix }”匹配多个会话：{ $matches }；请输入更多位 ID
@@ -108,8 +108,8 @@ error-session-ending = 已取消：程序正在退出
 error-agent-state = 会话 { $session }：存储的 { $field } 无法读取（{ $why }）；若由更新的版本写入，请使用该版本，否则请恢复到较早的检查点
 error-agent-in-use = 会话 { $session } 正被其他进程使用；请等待其结束、终止该进程，或创建分支会话
 error-agent-other-user = 会话 { $session } 属于其他用户；请用该用户的 --user 打开
-error-agent-no-session = 还没有可恢复的会话
-error-agent-finished = 没有可恢复的内容：上一轮已完成
+error-agent-no-session = 还没有可继续的会话
+error-agent-finished = 没有可继续的内容：上一轮已完成
 
 ## 沙箱
 

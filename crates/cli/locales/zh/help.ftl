@@ -27,7 +27,7 @@ help--max-tokens = 回答的最大 token 数
 help--memory = 每日记忆文件所在的目录（默认：取自配置，否则不使用）
 help--role = 代理的角色：init、execute 或自定义角色
 help--user = 使用其会话和偏好的用户（默认：$WATERLINE_USER，否则不指定）
-help--workspace = 代理在哪里工作：here（此目录）、private（私有目录）或指定的目录（默认：在 git 工作树中或你同意过的目录中为 here，否则为 private）
+help--workspace = 代理在哪里工作：here（此目录）、private（私有目录）或指定的目录（默认：在 git 工作树中或您同意过的目录中为 here，否则为 private）
 help--allow-dirs = 还允许代理访问此目录；DIR:ro 为只读
 help--approval = 何时在调用工具前询问：all、selective、custom、none
 help--allow-network = 允许命令使用网络
@@ -48,13 +48,13 @@ help = 永不丢失历史、并展示模型所见内容的终端代理
 
 help-chat = 在终端中与代理对话
 help-chat-long = 无需任何设置：没有模型时，由只会引用原文的内置模型回答。/help 列出命令；Tab 补全命令、@名称 和 #文件；Ctrl-C 停止当前轮；Ctrl-D 退出。
-help-chat--resume = 从中断处恢复会话（默认：最近的会话）
+help-chat--resume = 从中断处继续会话（默认：最近的会话）
 
 help-run = 向代理发送一条消息并输出其回答
 help-run-long = 代理使用工具工作，直到得出回答；在 git 工作树中就在此目录工作。没有终端时，除非 --yes 或 --approval none 允许，它不会修改此处的文件；--workspace private 让它在自己的私有目录中工作。会话会被存储：随时可用 --session 继续，也可在其他进程中或使用其他模型继续。上下文始终在模型的窗口之内；任何内容都不会丢失。退出状态：0 有回答，1 没有完整回答，2 出错，3 代理在等待回答或批准。
 help-run--prompt = 消息，可包含 @名称 和 #文件；为 `-` 或省略时从标准输入读取。有消息时，管道输入作为数据附加
-help-run--resume = 从中断处恢复会话，不发送新消息（默认：最近的会话）
-help-run--schema = 要求回答符合此文件中的 JSON schema，并只输出 JSON。恢复的轮次保留其 schema
+help-run--resume = 从中断处继续会话，不发送新消息（默认：最近的会话）
+help-run--schema = 要求回答符合此文件中的 JSON schema，并只输出 JSON。继续的轮次保留其 schema
 help-run--yes = 批准所有需要批准的调用，高危调用和未隔离的命令除外
 help-run--json = 每个事件输出一个 JSON 对象；最后一个包含本轮的合计
 
@@ -105,12 +105,12 @@ help-replay--judge-model = 该服务器上用于评分的模型（默认：若�
 help-replay--judge-sample = 每个策略和窗口评分的回答数
 
 help-bench = 在问题集上测量检索
-help-bench-recall = 测量检索能找到多少回答问题所需的消息
+help-bench-recall = 测量能找到多少回答问题的消息
 help-bench-recall-long = 文件的每一行是一个对话：{"{"}"turns":[{"{"}"id","session","time","speaker","text"{"}"}],"queries":[{"{"}"question","evidence":[ID],"category","user"{"}"}]{"}"}。若所有问题都注明用户，则测量三次：全部消息、只取该用户的消息、每个用户一个索引。
 help-bench-recall--files = 问题集：JSON 行，每行一个对话
 help-bench-recall--encoder = 同时用此模型的向量测量检索：含句子编码器（model.onnx、tokenizer.json）或词向量表（*.safetensors、*tokenizer*.json）的目录
 help-bench-recall--json = 输出一个 JSON 对象，包含每个问题集的数值（百分比）
-help-recall = 查找以往会话中说过的内容：提一个问题，或给出几个词
+help-recall = 用问题或几个词查找以往会话的消息
 help-recall--question = 问题，或要查找的词
 help-recall--session = 只在此会话中搜索
 help-recall--user = 搜索哪个用户的会话（默认：$WATERLINE_USER，否则为没有用户的会话）

@@ -58,7 +58,7 @@ refused-network = 沙箱可能拒绝了连接；如需允许某个主机，请�
 run-schema-kept = --schema 只用于新的一轮；本轮保留原有的 schema
 run-stopped = 已停止；此前的内容都在会话 { $session } 中
 run-no-message = 没有消息；请作为参数或通过标准输入提供
-run-empty-message = 消息为空；可用 --resume 恢复中断的会话
+run-empty-message = 消息为空；可用 --resume 继续中断的会话
 run-reading-stdin = 正在读取标准输入；用 < /dev/null 可略过
 run-stdin-not-text = 标准输入不是文本
 run-schema-not-json = { $path } 不是 JSON
@@ -103,22 +103,22 @@ plan-no-model = 未指定模型
 plan-facts = { $count } 条消息 · 策略 { $policy } · { $model }（{ $method }）
 plan-tokens = { $before } → { $after } token
 plan-of-window = { $window } 的 { $share }%
-plan-marks = 高位 { $high } · 低位 { $low }
+plan-marks = 高水位 { $high } · 低水位 { $low }
 plan-too-large = 没有可折叠的内容，且上下文超出窗口
 plan-empty = 没有可发送的内容
 plan-everything-fits = 全部可容纳：未折叠
 plan-fold-reason = 已折叠：{ $reason }
 plan-below-low =
     { $tokens ->
-        [0] 恰在低位
-       *[other] 低于低位 { $tokens } token
+        [0] 恰在低水位
+       *[other] 低于低水位 { $tokens } token
     }
-plan-above-low = 高于低位 { $tokens } token，因为固定的消息、最新的用户消息和最新的步骤必须保留
-plan-low-not-needed = 高于低位 { $tokens } token；只有超过高位的折叠才须降到低位
+plan-above-low = 高于低水位 { $tokens } token，因为固定的消息、最新的用户消息和最新的步骤必须保留
+plan-low-not-needed = 高于低水位 { $tokens } token；只有超过高水位的折叠才须降到低水位
 plan-fold-report = { $place }：{ $cause }
 plan-fold-report-by =
     { $name ->
-        [low-mark] 低位规则
+        [low-mark] 低水位规则
         [limit] 窗口上限
         [level] 手动折叠
         [arrival] 新消息规则

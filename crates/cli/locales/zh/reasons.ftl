@@ -1,4 +1,4 @@
-### The reasons for folds and for the treatment of messages.
+### 折叠的原因和处理消息的原因。
 
 reason-over-window = { $tokens } 个 token 超过窗口 { $window }
 reason-over-high-mark-cold = { $tokens } 个 token 超过高水位 { $high }；缓存已失效，此时折叠代价小
@@ -8,13 +8,13 @@ reason-many-turns = { $turns } 轮超过 { $max }
 reason-requested = 用户要求
 reason-summary-ready = 后台摘要已就绪
 reason-restarted = 重启后继续会话
-reason-rejected = 提供方拒绝了 { $tokens } 个 token；假定窗口为 { $window } 个 token
+reason-rejected = 服务商拒绝了 { $tokens } 个 token；假定窗口为 { $window } 个 token
 reason-folded = 已折叠
 reason-folded-harder = 已折叠；长文本已截断，只保留少数轮次
 reason-folded-most = 已折叠到任务、固定消息、摘要和最新消息
 reason-folded-turns = 保留最近的轮次，只含请求和回答
 reason-not-enough = 之前的折叠释放不足，因此
-reason-system-prompt = 系统提示
+reason-system-prompt = 系统提示词
 reason-with-summary = 摘要在其前面
 reason-task = 任务
 reason-task-truncated = 任务；中间已截断
@@ -39,12 +39,12 @@ reason-step-of-turn = 较早轮次的一步；其请求和回答保留
 reason-text-of-step = 较早轮次一步的文本，不含其调用
 reason-does-not-fit = 上下文放不进窗口
 reason-does-not-fit-turns = 上下文放不进窗口：只保留最近 { $turns } 轮
-reason-does-not-fit-system = 上下文放不进窗口；只保留系统提示
+reason-does-not-fit-system = 上下文放不进窗口；只保留系统提示词
 reason-does-not-fit-truncated = 已截断，因为上下文放不进窗口
 reason-too-large = 大于窗口；中间已截断
 reason-no-result = 其中一个调用没有结果
-reason-interrupted = 没有结果的调用按已中断作答
-reason-late-result = 在其调用按已中断作答之后才到达
+reason-interrupted = 没有结果的调用按“已中断”处理
+reason-late-result = 在其调用按“已中断”处理之后才到达
 reason-late-part = 在该步其余部分发送之后才到达
 reason-repaired = 已修复，见警告
 reason-orphan = 没有对应调用的结果
@@ -57,6 +57,7 @@ reason-image-seen = 已看过的图片已移除
 reason-results-truncated = 超过 { $characters } 个字符的结果已截断
 reason-output-truncated = 超过 { $tokens } 个 token 的输出在中间截断
 reason-same-as = 与第 { $message } 条消息相同
+reason-same-as-prompt = 与系统提示词相同
 reason-quoted = 在最新的用户消息中引用
 reason-recalled-one = 附 1 段召回内容
 reason-recalled = 附 { $passages } 段召回内容
@@ -72,7 +73,7 @@ reason-summary-ledger = { $messages } 条消息变为 { $tokens } 个 token 的�
 reason-and = ；
 reason-then = ：
 
-## Why a call needs approval
+## 调用需要批准的原因
 
 risk-low-risk = 低风险
 risk-medium-risk = 中风险

@@ -2,20 +2,20 @@
 
 replay-facts = { $sessions } 个会话，{ $calls } 次模型调用，token { $method }计数，价格 { $prices }
 replay-counted-by = 按 { $method }{ " " }
-replay-counted-by-model = 按各模型的方式
+replay-counted-by-model = 按各模型的分词器
 replay-values = { $calls } 次工具调用需要 { $values } 个此前出现过的值
 replay-all-valid = 所有上下文均有效
 replay-legend =
     保留：上下文中仍有的所需值的比例
     完整：所需值齐全的调用 · 原文：上下文中未改动的比例
-    保留：折叠后窗口中未改动的比例
+    折后：折叠后窗口中未改动的比例
     成本：相对于从不折叠 · * 最佳
 replay-column-retained = 保留
 replay-column-intact = 完整
 replay-column-tokens = token
 replay-column-most = 最大
 replay-column-verbatim = 原文
-replay-column-kept = 保留
+replay-column-kept = 折后
 replay-column-folds = 折叠
 replay-column-cached = 缓存
 replay-column-cost = 成本

@@ -8,6 +8,8 @@ pub mod files;
 mod gauge;
 mod greeting;
 mod old_sessions;
+mod open;
+mod turn;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -15,11 +17,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use tokio::runtime::Runtime;
-use tokio::sync::Notify;
 use waterline_agent::expiry::Cleanup;
-use waterline_agent::{
-    AgentBuilder, AgentError, ApprovalReply, HandoffRunner, Outcome, Start, UserInput,
-};
+use waterline_agent::{ApprovalReply, HandoffRunner, Start};
 use waterline_config::{Assembly, Config, ModelOverrides, Overrides};
 use waterline_log::{Log, Session};
 use waterline_session::Level;
@@ -29,7 +28,7 @@ use crate::error::describe;
 use crate::mentions;
 use crate::show::{kept, notice};
 use crate::signals::{exit_on_signal, interrupted};
-use crate::terminal::{Input, Keyboard, Known, Line, Screen, Typed};
+use crate::terminal::{Input, Known, Line, Screen};
 use crate::text;
 use commands::Next;
 use empty_session::EmptySession;
@@ -256,104 +255,6 @@ impl Chat {
         outcome
     }
 
-    /// Runs one turn. Ctrl-C stops it, and lines that are typed meanwhile steer it.
-    fn turn(&mut self, runtime: &Runtime, input: Option<UserInput>) -> LineOutcome {
-        self.empty_session.set(None);
-        self.screen.set_history(self.input.recent());
-        let outcome = runtime.block_on(async {
-            let screen = Arc::clone(&self.screen);
-            tokio::select! {
-                outcome = self.runner.turn(input) => Some(outcome),
-                () = interrupted() => None,
-                () = listen(&screen, self.input.is_terminal()) => None,
-                () = screen.animate() => None,
-            }
-        });
-        let draft = self.screen.end_turn();
-        let stopped = outcome.is_none();
-        let queued = if stopped { self.screen.take_queued() } else { Vec::new() };
-        self.input.prefill(&returned(queued, draft));
-        let failed = self.show_outcome(runtime, outcome);
-        if let Err(error) = runtime.block_on(self.runner.agent.live_mut().resync()) {
-            self.screen.print_error(&error.to_string());
-        }
-        if failed && self.runner.agent.is_open().is_ok_and(|is_open| is_open) {
-            self.screen.print_note(&text!("chat-retry"));
-        }
-        if stopped { LineOutcome::Stopped } else { LineOutcome::Done }
-    }
-
-    /// Shows how a turn ended; without an outcome, the user stopped it. Returns whether it failed.
-    fn show_outcome(
-        &mut self,
-        runtime: &Runtime,
-        outcome: Option<Result<Outcome, AgentError>>,
-    ) -> bool {
-        match outcome {
-            Some(Ok(outcome)) => {
-                if let Some(note) = ending::note(&outcome, &self.session().id) {
-                    self.screen.print_note(&note);
-                }
-            }
-            Some(Err(AgentError::NothingToResume)) => {
-                self.screen.print_note(&text!("resume-nothing"));
-            }
-            Some(Err(error)) => {
-                self.screen.print_error(&describe(&anyhow::Error::from(error)));
-                return true;
-            }
-            None => {
-                self.screen.print_note(&text!("chat-stopped"));
-                if let Err(error) = runtime.block_on(self.runner.agent.stop()) {
-                    self.screen.print_error(&error.to_string());
-                }
-            }
-        }
-        false
-    }
-
-    /// Opens another session, or this one with other settings. It needs no server: the models stay
-    /// as they were resolved.
-    pub(crate) async fn open(&mut self, id: &str) -> Result<()> {
-        let config = self.assembly.agent_config()?;
-        let is_other = self.session().id != id;
-        self.runner =
-            HandoffRunner::open(self.log.clone(), id, config, self.screen.clone()).await?;
-        if is_other {
-            self.screen.forget_calls();
-            let left = self.empty_session.clone();
-            tokio::task::spawn_blocking(move || left.remove()).await?;
-        }
-        Ok(())
-    }
-
-    /// Creates or forks a session and opens it. A new session gets the policy of the current one.
-    pub(crate) async fn open_new(&mut self, start: Start) -> Result<Session> {
-        let mut config = self.assembly.agent_config()?;
-        config.policies.config = self.session().policy.clone().or(config.policies.config);
-        config.session.model = self.runner.agent.live().model().clone();
-        let builder =
-            AgentBuilder::new(self.log.clone(), config).role(self.assembly.overrides.role.clone());
-        let user = self.session().user.clone();
-        // A fork has the messages of its original; of an empty one it has none.
-        let is_empty = start == Start::New || self.empty_session.id().is_some();
-        let session = builder.user(user).start(start).prepare().await?.session;
-        let id = session.id.clone();
-        if let Err(error) = self.open(&id).await {
-            let root = self.runner.agent.config().workspaces.clone();
-            self.on_log(move |log, _| empty_session::remove(log, &id, root)).await?;
-            return Err(error);
-        }
-        self.empty_session.set(is_empty.then_some(id));
-        Ok(session)
-    }
-
-    /// Opens the current session again, from the log.
-    pub(crate) async fn reopen(&mut self) -> Result<()> {
-        let id = self.runner.agent.live().session().id.clone();
-        self.open(&id).await
-    }
-
     /// Returns the current session.
     pub(crate) fn session(&self) -> &Session {
         self.runner.agent.live().session()
@@ -402,64 +303,11 @@ impl Chat {
     }
 }
 
-/// Returns what goes back to the prompt after a turn: the messages that were queued for a stopped
-/// turn, each on its own line, then the draft. Queued commands are dropped: they were meant for
-/// after the turn.
-fn returned(queued: Vec<String>, draft: String) -> String {
-    let messages = queued.into_iter().filter(|text| !text.starts_with('/'));
-    let texts: Vec<String> = messages.chain([draft]).filter(|text| !text.is_empty()).collect();
-    texts.join("\n")
-}
-
 /// Maps words that new users type to commands: they may not know the slash yet.
 fn command_of(line: &str) -> &str {
     match line {
         "exit" | "quit" => "/quit",
         "help" | "?" => "/help",
         _ => line,
-    }
-}
-
-/// Handles what is typed while the agent works. Returns when the user types `/cancel`.
-async fn listen(screen: &Arc<Screen>, is_terminal: bool) {
-    if !is_terminal {
-        // Lines from a pipe are read one at a time, each after the turn before it.
-        return std::future::pending().await;
-    }
-    let cancel = Arc::new(Notify::new());
-    let cancelled = Arc::clone(&cancel);
-    let screen = Arc::clone(screen);
-    let _keyboard =
-        Keyboard::listen(screen.has_footer(), screen.typing(), move |typed| match typed {
-            Typed::Draft(_) => screen.draft_changed(),
-            Typed::Line(line) if line == "/cancel" => cancelled.notify_one(),
-            Typed::Line(line) => handle_line(&screen, &line),
-            // No more answers can come; the turn continues.
-            Typed::End => screen.close_input(),
-        });
-    cancel.notified().await;
-}
-
-fn handle_line(screen: &Screen, line: &str) {
-    // While a question is open, a bare word such as `exit` is the answer.
-    let line = if screen.has_question() { line } else { command_of(line) };
-    match line.strip_prefix("/steer ") {
-        Some(text) => screen.steer(text.trim()),
-        None if commands::is_command(line) => screen.queue_command(line),
-        None => screen.submit(line),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::returned;
-
-    #[test]
-    fn queued_messages_return_before_the_draft() {
-        let queued =
-            || vec!["hello @tidy".to_owned(), "/status".to_owned(), "and short".to_owned()];
-        assert_eq!(returned(queued(), "/load ".to_owned()), "hello @tidy\nand short\n/load ");
-        assert_eq!(returned(queued(), String::new()), "hello @tidy\nand short");
-        assert_eq!(returned(Vec::new(), "/load ".to_owned()), "/load ");
     }
 }

@@ -165,14 +165,14 @@ fn prefer(
     }
     check_preferences(&config, &preferences)?;
     log.set_preference(&user, key, value.map(String::as_str))?;
-    let said = match value {
+    let message = match value {
         Some(value) => {
             text!("config-preference-set", user = user, key = key, value = value.as_str())
         }
         None => text!("config-preference-unset", user = user, key = key),
     };
     let mut out = output();
-    writeln!(out, "{said}")?;
+    writeln!(out, "{message}")?;
     Ok(out.flush()?)
 }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use waterline::history::History;
-use waterline::message::{Message, Wire};
+use waterline::message::{Message, Role, Wire};
 use waterline::model::Model;
 use waterline::plan::{Budget, Generation, Input as PlanInput, plan};
 use waterline::policy::Policy;
@@ -30,7 +30,8 @@ pub struct Arguments {
     file: String,
     #[command(flatten)]
     database: Stored,
-    /// Preset (see `waterline policy list`) or TOML file (default: the user's preference, else auto)
+    /// Preset (see `waterline policy list`) or TOML file (default: the user's preference, else
+    /// auto)
     #[arg(long, value_name = "NAME|FILE")]
     policy: Option<String>,
     /// With --db, user whose preferences are used (default: $WATERLINE_USER, else none)
@@ -117,7 +118,9 @@ fn report(
     let mut warnings: Vec<Warning> = unknown.into_iter().collect();
     warnings.extend(policy.warnings.iter().map(|text| Warning::new(WarningKind::Setting, text)));
     let messages = std::mem::take(&mut conversation.messages);
-    let end = arguments.at.map_or(messages.len(), |at| at.saturating_add(conversation.outside));
+    let is_prompt = |message: &&Message| message.role == Role::System;
+    let prompts = messages.iter().take_while(is_prompt).count();
+    let end = arguments.at.map_or(messages.len(), |at| at.saturating_add(prompts));
     let budget = budget(arguments, &model, &conversation);
     warnings.extend(
         conversation

@@ -1,4 +1,4 @@
-//! `waterline recall`: finds what was said in earlier sessions.
+//! `waterline recall`: finds messages of earlier sessions.
 
 use std::collections::HashMap;
 use std::io::Write;
@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use serde_json::json;
 use waterline_agent::environment::without_notes;
-use waterline_log::{Filter, Log, Session};
+use waterline_log::{Filter, Log, Numbering, Session};
 use waterline_session::{Passage, Recall, RecallRequest};
 
 use crate::db::Database;
@@ -22,7 +22,7 @@ const SESSIONS: usize = 20;
 /// How many messages the word index returns to choose them.
 const CANDIDATES: usize = 400;
 
-/// Find what was said in earlier sessions: ask a question, or name a few words
+/// Find messages of earlier sessions by a question or a few words
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Question, or words to find
@@ -68,9 +68,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         };
         let found = Recall::new(without_notes).search(&log, &session.id, &request)?;
         any |= !found.is_empty();
+        let numbering = log.numbering(session)?;
         match arguments.json {
-            true => json_lines(&mut out, session, &found)?,
-            false => print(&mut out, session, &found)?,
+            true => json_lines(&mut out, session, &found, &numbering)?,
+            false => print(&mut out, session, &found, &numbering)?,
         }
     }
     if !any && !arguments.json {
@@ -108,25 +109,35 @@ fn candidates(log: &Log, question: &str, user: Option<&str>) -> Result<Vec<Sessi
     Ok(best.filter_map(|(_, id)| own.get(&id).cloned()).collect())
 }
 
-fn print(out: &mut impl Write, session: &Session, found: &[Passage]) -> Result<()> {
+fn print(
+    out: &mut impl Write,
+    session: &Session,
+    found: &[Passage],
+    numbering: &Numbering,
+) -> Result<()> {
     if found.is_empty() {
         return Ok(());
     }
     let title = plain(&session.title);
     writeln!(out, "{}  {title}", ids::short(&session.id))?;
     for found in found {
-        let [about, text] = passage(found);
+        let [about, text] = passage(found, numbering);
         writeln!(out, "{DIM}{about}{DIM:#}\n{text}")?;
     }
     Ok(())
 }
 
-fn json_lines(out: &mut impl Write, session: &Session, found: &[Passage]) -> Result<()> {
+fn json_lines(
+    out: &mut impl Write,
+    session: &Session,
+    found: &[Passage],
+    numbering: &Numbering,
+) -> Result<()> {
     for found in found {
         let reasons: Vec<String> = found.reasons.iter().map(match_reason).collect();
         let line = json!({
             "session": session.id,
-            "message": found.position,
+            "message": numbering.count(found.position),
             "role": found.role.name(),
             "time": found.time,
             "text": found.text,

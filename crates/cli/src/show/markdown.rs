@@ -16,12 +16,13 @@ use crate::text;
 pub fn markdown(out: &mut dyn Write, log: &Log, session: &Session) -> Result<u64> {
     let length = session.tip.position();
     let entries = log.entries_in(session.tip, 0..length)?;
-    let messages = text!("count-messages", count = length);
+    let count = log.numbering(session)?.count(length);
+    let messages = text!("count-messages", count = count);
     let facts = [Some(session.id.as_str()), session.model.as_deref(), Some(messages.as_str())];
     let heading = Heading {
         title: if session.title.is_empty() { &session.id } else { &session.title },
         facts: facts.into_iter().flatten().collect(),
-        labels: words(),
+        labels: labels(),
     };
     let written = entries.iter().map(|entry| {
         let mut message = entry.message(parse_stored);
@@ -33,13 +34,13 @@ pub fn markdown(out: &mut dyn Write, log: &Log, session: &Session) -> Result<u64
         message
     });
     write::markdown(out, &heading, written)?;
-    Ok(length)
+    Ok(count)
 }
 
 /// Returns the document's labels. They are static in the library, so they are made once.
-fn words() -> Labels {
-    static WORDS: OnceLock<Labels> = OnceLock::new();
-    *WORDS.get_or_init(|| Labels {
+fn labels() -> Labels {
+    static LABELS: OnceLock<Labels> = OnceLock::new();
+    *LABELS.get_or_init(|| Labels {
         user: text!("markdown-user").leak(),
         assistant: text!("markdown-assistant").leak(),
         image: text!("markdown-image").leak(),

@@ -29,6 +29,7 @@ pub use turn::{call_note, handed_off, odd, remembered};
 pub use why::why;
 
 use anstyle::Style;
+use waterline_log::Numbering;
 
 pub use crate::number::number;
 
@@ -43,6 +44,11 @@ pub fn percent(share: f64) -> String {
     } else {
         format!("{percent:.1}%")
     }
+}
+
+/// Formats the number of the message at a position. The system prompt has none.
+pub fn message_number(numbering: &Numbering, position: u64) -> String {
+    numbering.number(position).map_or_else(|| "–".to_owned(), |number| number.to_string())
 }
 
 /// Replaces control characters, so that content cannot control the terminal.

@@ -2,6 +2,7 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use waterline_log::Numbering;
 use waterline_memory::Reason;
 use waterline_session::Passage;
 
@@ -9,13 +10,13 @@ use super::{plain, room, truncate};
 use crate::text;
 
 /// Returns two lines on a found message: its number, author, time and why it was found; its text.
-pub fn passage(passage: &Passage) -> [String; 2] {
+pub fn passage(passage: &Passage, numbering: &Numbering) -> [String; 2] {
     let time = Timestamp::from_millisecond(passage.time).map_or_else(
         |_| String::new(),
         |time| time.to_zoned(TimeZone::system()).strftime("%Y-%m-%d %H:%M").to_string(),
     );
     let why: Vec<String> = passage.reasons.iter().take(2).map(match_reason).collect();
-    let number = passage.position;
+    let number = numbering.count(passage.position);
     let head = format!("{number:>5}  {:<9}  {time}  {}", passage.role.name(), why.join(" · "));
     let text = passage.text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = truncate(&plain(&text), room(8));

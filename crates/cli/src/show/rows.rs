@@ -30,7 +30,6 @@ pub enum Break {
     /// Between words, by the rules of Unicode.
     #[default]
     Words,
-    /// Anywhere.
     Anywhere,
 }
 

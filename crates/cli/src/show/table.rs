@@ -5,7 +5,7 @@ use std::io::Write;
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
 use unicode_width::UnicodeWidthStr;
-use waterline::history::AtomKind;
+use waterline::history::{AtomKind, History};
 use waterline::plan::{Action, Figures, FoldReport, Slot, Treatment};
 use waterline::warning::{Warning, WarningKind};
 
@@ -43,7 +43,7 @@ pub fn table(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()
     header(out, name, report)?;
     let rows = rows(report);
     let most = rows.iter().map(|row| row.tokens).max().unwrap_or(0);
-    let ranges: Vec<String> = rows.iter().map(|row| ranges(&row.sources, report.outside)).collect();
+    let ranges: Vec<String> = rows.iter().map(|row| ranges(&row.sources, report.history)).collect();
     let heading = text!("plan-column-messages");
     let wide = ranges.iter().map(|text| text.width()).max().unwrap_or(0).max(heading.width());
     let room = columns().saturating_sub(wide + TREATMENT + 1 + TOKENS + 1 + BAR + 6);
@@ -111,7 +111,7 @@ fn header(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()> {
     let name = plain(name);
     let facts = text!(
         "plan-facts",
-        count = report.history.len() - report.outside,
+        count = count(report.history),
         policy = report.policy.name.as_str(),
         model = model,
         method = report.history.counter().method().to_string()
@@ -222,10 +222,15 @@ fn opening(slot: &Slot, report: &Report<'_>) -> String {
     }
 }
 
-/// Formats message numbers as ranges: `1, 5–18, 21`. The first message of the file is 1.
-fn ranges(sources: &[usize], outside: usize) -> String {
+/// Returns the number of messages, without the system prompt.
+fn count(history: &History) -> usize {
+    (0..history.len()).filter(|&index| history.number(index).is_some()).count()
+}
+
+/// Formats message numbers as ranges: `1, 5–18, 21`. The system prompt has no number.
+fn ranges(sources: &[usize], history: &History) -> String {
     let mut sorted: Vec<usize> =
-        sources.iter().filter_map(|&source| Some(source.checked_sub(outside)? + 1)).collect();
+        sources.iter().filter_map(|&source| history.number(source)).collect();
     sorted.sort_unstable();
     let mut runs: Vec<(usize, usize)> = Vec::new();
     for source in sorted {
@@ -283,12 +288,11 @@ fn warnings(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Returns a warning with the number of its message, counted from 1.
+/// Returns a warning with the number of its message.
 fn warning_text(report: &Report<'_>, warning: &Warning) -> String {
-    match report.index(warning) {
-        Some(at) => {
-            let number = (at + 1).to_string();
-            text!("at-message", number = number, what = warning.text.as_str())
+    match warning.at.and_then(|at| report.history.number(at)) {
+        Some(number) => {
+            text!("at-message", number = number.to_string(), what = warning.text.as_str())
         }
         None => warning.text.clone(),
     }

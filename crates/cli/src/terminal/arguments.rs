@@ -55,7 +55,6 @@ pub fn row(name: &str, arguments: &str, result: &str, columns: usize) -> String 
 /// A call as it is shown for approval or inspection, with style codes.
 #[derive(Debug, Default)]
 pub struct Shown {
-    /// The text.
     pub text: String,
     /// How many lines of a file are left out.
     pub hidden: usize,

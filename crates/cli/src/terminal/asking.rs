@@ -54,7 +54,7 @@ fn format_request(request: &ApprovalRequest, max_lines: usize) -> Asked {
 }
 
 /// Reads the reply to an approval request; none if the line is empty.
-pub fn word(line: String) -> Option<ApprovalReply> {
+pub fn reply(line: String) -> Option<ApprovalReply> {
     match ApprovalReply::read(&line) {
         None if line.trim().is_empty() => None,
         // Any other text denies the call and says why.
@@ -116,10 +116,10 @@ mod tests {
         assert!(shown.contains("[a]lways in this directory"), "{shown}");
         let asked = request(&ApprovalRequest { may_always: true, ..critical }).question;
         assert!(asked.contains("[a]"), "{asked}");
-        assert_eq!(word(" ".to_owned()), None);
-        assert_eq!(word("A".to_owned()), Some(ApprovalReply::AllowAlways));
+        assert_eq!(reply(" ".to_owned()), None);
+        assert_eq!(reply("A".to_owned()), Some(ApprovalReply::AllowAlways));
         assert_eq!(
-            word("too early".to_owned()),
+            reply("too early".to_owned()),
             Some(ApprovalReply::Deny(Some("too early".to_owned())))
         );
     }

@@ -64,7 +64,7 @@ impl Approver for Screen {
                     line => break line,
                 }
             };
-            let reply = line.and_then(asking::word);
+            let reply = line.and_then(asking::reply);
             reply.unwrap_or_else(|| ApprovalReply::NoReply(NO_REPLY.to_owned()))
         })
     }

@@ -47,7 +47,6 @@ pub enum Line {
 
 /// The source of the lines.
 pub enum Input {
-    /// A terminal.
     Terminal(Box<Editor>),
     /// A pipe or a file.
     Plain,

@@ -124,7 +124,6 @@ impl Screen {
         self.print_styled(&self.styled(text, DIM));
     }
 
-    /// Prints an error.
     pub fn print_error(&self, text: &str) {
         self.print_styled(&self.styled(text, RED));
     }
@@ -358,8 +357,8 @@ impl Screen {
             draft: Some(&inner.draft).filter(|draft| question.is_some() || !draft.text.is_empty()),
         };
         let column = inner.markdown.as_ref().map_or(0, Markdown::column);
-        let footer = footer.draw(column, size);
-        let footer = if self.coloured { footer } else { without_styles(&footer) };
+        let drawn = footer.draw(column, size);
+        let footer = if self.coloured { drawn } else { without_styles(&drawn) };
         let clear = if inner.is_footer_drawn { "\x1b[J" } else { "" };
         inner.is_footer_drawn = !footer.is_empty();
         if !(clear.is_empty() && resized.is_empty() && text.is_empty() && footer.is_empty()) {

@@ -35,30 +35,33 @@ fn s2_30_s2_31_the_context_is_shown_explained_pinned_cleared_and_brought_back() 
          < network       not for commands
          < granted       –
          > /context
-         < 5 messages: user 2, assistant 2, tool 0, system 1;
+         < 4 messages: user 2, assistant 2, tool 0;
          < system prompt
          < free
          < reserved for the answer
-         < turn 1 [2] how high is the tide?
-         < turn 2 [4] and the wind?
+         < turn 1 [1] how high is the tide?
+         < turn 2 [3] and the wind?
          > /context summary
          < No summary: nothing has been folded yet
-         > /context why 2
+         > /context why 1
+         < user: how high is the tide?
          < verbatim
+         > /context why 0
+         < There is no message 0
          > /context why 99
          < There is no message 99
-         > /context pin 2
-         < Pinned message 2
+         > /context pin 1
+         < Pinned message 1
          > /context clear
          < The context is empty
-         > /context why 2
+         > /context why 1
          < This message was cleared
          > /context
          < 0 messages: user 0
          > /context undo
          < Undid the last clear
          > /context
-         < turn 2 [4] and the wind?
+         < turn 2 [3] and the wind?
          > /context undo
          < Nothing to undo
          > /context frob
@@ -133,8 +136,44 @@ fn the_summary_of_folded_messages_is_shown_before_and_after() {
          < folded from
          > /context summary
          < that are no longer shown
-         > /context why 3
+         > /context why 2
          < summary (
+         > /quit",
+    );
+    assert!(terminal.ends());
+}
+
+/// After a clear the numbers continue, and the summary names the same messages as the preview.
+#[test]
+fn numbers_continue_after_a_clear() {
+    let long = "tide ".repeat(200);
+    let long = long.as_str();
+    let world = World::new(vec![says("calm"), says(long), says(long), says(long), says("short")]);
+    let mut terminal = Terminal::start(&world, &["--window", "100k", "--set", "window.tokens=100"]);
+    terminal.play(
+        "> zero
+         < calm
+         > /clear
+         < The context is empty",
+    );
+    four_turns(&mut terminal);
+    terminal.play(
+        "> /context
+         < 8 messages: user 4, assistant 4, tool 0;
+         < turn 1 [3] one
+         < turn 4 [9] four
+         > /compact
+         < 4–8: summary
+         < summary of 5 messages, 4 to 8, that are no longer shown
+         < Fold?
+         > y
+         < folded from
+         > /context why 4
+         < summary (
+         > /context why 2
+         < This message was cleared
+         > /sessions
+         < 10
          > /quit",
     );
     assert!(terminal.ends());
@@ -226,12 +265,12 @@ fn s0_63_sessions_are_loaded_forked_and_gone_back_in() {
          < 4 → 0
          < how high is the tide?
          > /branches
-         < 5 messages (1 shared)  assistant: the wind is west
+         < 4 messages (0 shared)  assistant: the wind is west
          > /redo
          < 0 → 4
          > /undo two
          < Usage: /undo [N]
-         > /fork 3
+         > /fork 2
          < Now in the copy
          > /current
          < Messages: 2
@@ -256,11 +295,11 @@ fn s0_63_sessions_are_loaded_forked_and_gone_back_in() {
          < Calls: 2
          < Price: unknown
          > /export kept.jsonl
-         < kept.jsonl: 5 messages
+         < kept.jsonl: 4 messages
          > /export kept.jsonl
          < kept.jsonl exists; choose another name
          > /export kept.md
-         < kept.md: 5 messages
+         < kept.md: 4 messages
          > /export nowhere/kept.md
          < cannot write nowhere/kept.md: the directory does not exist
          > /quit",
@@ -561,8 +600,8 @@ fn s0_64_a_checkpoint_is_restored_by_command() {
          > /todos
          < [>] sell rope
          > /checkpoints
-         < 3  5 messages, after model
-         < 6  9 messages, after model
+         < 3  4 messages, after model
+         < 6  8 messages, after model
          > /restore
          < Usage: /restore N
          > /restore 99
@@ -585,7 +624,7 @@ fn s0_64_a_checkpoint_is_restored_by_command() {
         .collect();
     assert_eq!(runs.len(), 2, "one run per turn: {listed}");
     let (code, restored, err) = command(&["sessions", "restore", "s", "3"]);
-    assert!(code == 0 && restored.contains("9 → 5 messages"), "{restored}{err}");
+    assert!(code == 0 && restored.contains("8 → 4 messages"), "{restored}{err}");
     let (_, shown, _) = command(&["sessions", "show", "s", "--json"]);
     assert!(shown.contains("buy rope") && shown.contains("\"is_summarizing\":false"), "{shown}");
 }

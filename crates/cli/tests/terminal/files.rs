@@ -164,7 +164,7 @@ fn sessions_rewind_moves_files_only_if_asked() {
     world.write("project/b.txt", "mine\n");
     let (code, out, err) =
         command(&["rewind", "s", "--turns", "1", "--files", "--allow-dir", "project"]);
-    assert!(code == 0 && out.contains("7 → 1 message"), "{out}{err}");
+    assert!(code == 0 && out.contains("6 → 0 messages"), "{out}{err}");
     assert!(err.contains("Restored project/a.txt"), "{err}");
     assert!(err.contains("Kept as changed outside this session: project/b.txt"), "{err}");
     assert_eq!((read("project/a.txt"), read("project/b.txt")), ("1\n".into(), "mine\n".into()));

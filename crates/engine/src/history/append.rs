@@ -17,8 +17,8 @@ pub(crate) fn is_reminder(text: &str) -> bool {
     text.trim_start().starts_with("<system-reminder>")
 }
 
-/// A message with the values found in it. Preparing does not need the history, so several messages can
-/// be prepared in parallel.
+/// A message with the values found in it. Preparing does not need the history, so several messages
+/// can be prepared in parallel.
 #[derive(Clone, Debug)]
 pub struct Prepared {
     message: Message,

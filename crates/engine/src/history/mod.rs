@@ -8,6 +8,7 @@ mod append;
 mod atom;
 mod links;
 mod normalize;
+mod number;
 mod steps;
 mod tail;
 mod views;
@@ -43,6 +44,10 @@ pub struct History {
     counter: Counter,
     /// The messages before the first entry, which are not loaded.
     past: Past,
+    /// How many messages have numbers before this history starts.
+    numbered_before: usize,
+    /// How many of the messages that are not loaded are the system prompt.
+    past_prompts: usize,
     entries: Vec<Entry>,
     atoms: Vec<Atom>,
     turns: Vec<usize>,

@@ -11,7 +11,8 @@ pub(super) fn new_slots(input: &Input<'_>, marks: &Marks) -> Vec<Slot> {
     let history = input.history;
     let covered = input.generation.covered();
     let hidden = hidden_atoms(input);
-    let (model, weights) = (input.model, &input.policy.weights);
+    let model = input.model;
+    let weights = &input.policy.weights;
     let arrival = Arrival { history, marks, model, weights, hidden: &hidden };
     let mut slots: Vec<Slot> = Vec::new();
     let mut seen = FxHashSet::default();

@@ -126,7 +126,11 @@ fn drop_repeated_systems(draft: &mut Draft<'_>) {
         if same != at {
             let message =
                 history.atom(same).and_then(|atom| atom.messages.first().copied()).unwrap_or(0);
-            draft.drop_system(at, Reason::SameAs { message: message + 1 });
+            let reason = match history.number(message) {
+                Some(message) => Reason::SameAs { message },
+                None => Reason::SameAsPrompt,
+            };
+            draft.drop_system(at, reason);
         }
     }
 }
@@ -244,7 +248,8 @@ fn write_block(
     let Some(settings) = &draft.summary else { return (None, None) };
     let marks = &draft.marks;
     let earlier = input.generation.stable_ledger();
-    let (summaries, lines) = (input.summaries, input.keep.lines);
+    let summaries = input.summaries;
+    let lines = input.keep.lines;
     let block = SummaryBlock::write(draft, settings, summaries, lines, earlier, budget);
     let wanted = block
         .as_ref()

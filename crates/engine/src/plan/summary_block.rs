@@ -4,7 +4,7 @@
 
 use super::stable_ledger::StableLedger;
 use crate::draft::{Draft, Item, Slot, Treatment};
-use crate::history::{AtomKind, View};
+use crate::history::{AtomKind, History, View};
 use crate::ledger;
 use crate::message::{Form, Message, Part, Role};
 use crate::reason::Reason;
@@ -60,7 +60,7 @@ impl SummaryBlock {
         if budget < MIN_TOKENS {
             return None;
         }
-        let head = header(settings, &sources);
+        let head = header(settings, draft.history, &sources);
         let summary = best(supplied, &sources);
         let budget = BlockBudget::new(draft, settings, &head, budget, summary.is_some());
         let Body { text: body, open } = Body::write(draft, &atoms, summary, lines, &budget);
@@ -251,16 +251,17 @@ fn quoted(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Returns the first lines of the block. Messages are counted from 1.
-fn header(settings: &Summarise, sources: &[usize]) -> String {
+/// Returns the first lines of the block.
+fn header(settings: &Summarise, history: &History, sources: &[usize]) -> String {
+    let number = |index: &usize| history.number(*index).unwrap_or_default();
     let about = match sources {
         [] => "values from the texts truncated below".to_owned(),
-        [only] => format!("summary of message {}, which is no longer shown", only + 1),
+        [only] => format!("summary of message {}, which is no longer shown", number(only)),
         [first, .., last] => format!(
             "summary of {} messages, {} to {}, that are no longer shown",
             sources.len(),
-            first + 1,
-            last + 1
+            number(first),
+            number(last)
         ),
     };
     format!("{}\n[{about}; {REFERENCE_ONLY}]", settings.heading)

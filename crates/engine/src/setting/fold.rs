@@ -38,12 +38,14 @@ pub const KEYS: &[Key] = &[
     Key::new(
         "when",
         Allowed::OneOf(&["call", "turn", "high", "window"]),
-        "check before every call, when a new turn starts (with high: and above the high mark), or only when the window is exceeded",
+        "when to check: before every call, when a turn starts, when a turn starts above the high \
+         mark, or only when the window is exceeded",
     ),
     Key::new(
         "resume",
         Allowed::OneOf(&["all", "texts"]),
-        "after a restart: send what was sent before, or only requests and answers of the latest turns",
+        "after a restart: send what was sent before, or only requests and answers of the latest \
+         turns",
     ),
     Key::new(
         "by",

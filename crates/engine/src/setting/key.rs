@@ -54,7 +54,8 @@ impl fmt::Display for Allowed {
             Self::Whole(least, most) => write!(f, "a whole number from {least} to {most}"),
             Self::Size => f.write_str("a number of tokens, or a share from \"0%\" to \"100%\""),
             Self::Threshold => f.write_str(
-                "a number of tokens, a share from \"0%\" to \"100%\", or \"high\" for the high mark",
+                "a number of tokens, a share from \"0%\" to \"100%\", or \"high\" for the high \
+                 mark",
             ),
             Self::Flag => f.write_str("true or false"),
             Self::OneOf(names) => write!(f, "one of {}", names.join(", ")),

@@ -18,7 +18,8 @@ pub(super) const SPEC: Spec = Spec {
         Key::new(
             "keep_steps",
             Allowed::Whole(1, 1_000),
-            "number of newest steps that stay whole, instead of turns; the running turn stays whole",
+            "number of newest steps that stay whole, instead of turns; the running turn stays \
+             whole",
         ),
         Key::new("over", Allowed::Threshold, "only if the context has more tokens than this"),
     ],

@@ -1,6 +1,7 @@
 //! `emergency`: shrinks a context that is still too large after every other stage. It takes one
 //! step after the other, each of which loses more than the one before, until the context fits. The
-//! newest user message always stays. With `over` it also acts on what fits, but is over that mark. Every policy has this stage, listed or not.
+//! newest user message always stays. With `over` it also acts on what fits, but is over that mark.
+//! Every policy has this stage, listed or not.
 
 use serde::Deserialize;
 
@@ -25,7 +26,8 @@ pub(super) const SPEC: Spec = Spec {
         Key::new(
             "over",
             Allowed::Threshold,
-            "also drop the older half of the kept steps while the context has more tokens than this",
+            "also drop the older half of the kept steps while the context has more tokens than \
+             this",
         ),
     ],
     build: build::<Emergency>,

@@ -267,7 +267,11 @@ mod tests {
         let text = format!(r#"{{"success":true,"total":20,"items":{}}}"#, items(20));
         assert_eq!(
             preview(&text).unwrap(),
-            r#"{"success":true,"total":20,"items_preview":[{"id":0,"title":"t0"},{"id":1,"title":"t1"},"... (省略 16 项)",{"id":18,"title":"t18"},{"id":19,"title":"t19"}],"compressed":true}"#
+            concat!(
+                r#"{"success":true,"total":20,"items_preview":[{"id":0,"title":"t0"},{"id":1,"#,
+                r#""title":"t1"},"... (省略 16 项)",{"id":18,"title":"t18"},{"id":19,"#,
+                r#""title":"t19"}],"compressed":true}"#
+            )
         );
     }
 

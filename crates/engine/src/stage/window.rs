@@ -221,9 +221,9 @@ fn start(draft: &Draft<'_>, messages: usize) -> Option<usize> {
     draft.newest_first().take_while(starts_inside).last()
 }
 
-/// Returns the oldest atom to keep, so that at most `messages` messages are sent. Messages that stay
-/// anyway count: pins, the newest request, and the request that opens the oldest turn. A step of
-/// more than half of the messages stays, because without it too little would be left.
+/// Returns the oldest atom to keep, so that at most `messages` messages are sent. Messages that
+/// stay anyway count: pins, the newest request, and the request that opens the oldest turn. A step
+/// of more than half of the messages stays, because without it too little would be left.
 fn strict_start(draft: &Draft<'_>, messages: usize) -> Option<usize> {
     let stays = |at: usize| draft.is_protected(at) || draft.item(at).is_some_and(|i| i.pinned);
     let atoms: Vec<usize> = draft.newest_first().collect();

@@ -230,8 +230,8 @@ impl Export<'_> {
     }
 }
 
-/// Returns a session whose row is damaged without the values that could have an effect: no one can
-/// tell which of them changed.
+/// Returns a session whose row is damaged, without the values that could have an effect: any of
+/// them may be wrong.
 fn undamaged_part(session: Session) -> Session {
     Session {
         model: None,

@@ -257,8 +257,8 @@ impl Log {
         self.write(move |connection| update(connection, &session, now))
     }
 
-    /// Sets when a session was last used, in milliseconds since 1970. Imports use it: what they store
-    /// was said earlier.
+    /// Sets when a session was last used, in milliseconds since 1970. Imports use it: what they
+    /// store was said earlier.
     ///
     /// # Errors
     /// If the log cannot be written.

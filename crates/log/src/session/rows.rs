@@ -116,8 +116,8 @@ pub(crate) fn forked_from(
     Ok(ids)
 }
 
-/// Returns the sessions that a filter selects. Damaged ones are included as far as they can be read:
-/// they must not hide the others, and loading them reports the damage.
+/// Returns the sessions that a filter selects. Damaged ones are included as far as they can be
+/// read: they must not hide the others, and loading them reports the damage.
 pub(crate) fn list(connection: &mut dyn Connection, filter: &Filter) -> Result<Vec<Session>> {
     Ok(list_readable(connection, filter)?.into_iter().map(|(session, _)| session).collect())
 }

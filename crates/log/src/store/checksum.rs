@@ -20,8 +20,7 @@ pub(crate) struct Table {
     pub(crate) what: &'static str,
     /// How many of the first columns identify a row.
     pub(crate) keys: usize,
-    /// The columns that the checksum covers, the key first. Only bytes that have a hash of their
-    /// own are left out.
+    /// The columns that the checksum covers, the key first. A column with its own hash is left out.
     pub(crate) columns: &'static [&'static str],
 }
 
@@ -106,7 +105,8 @@ impl Table {
         format!("{prefix}checksum IS NOT DISTINCT FROM {}", self.computed(dialect, prefix))
     }
 
-    /// Returns a description of each damaged row: of all rows, or of those with a value in a column.
+    /// Returns a description of each damaged row: of all rows, or of those with a value in a
+    /// column.
     pub(crate) fn damaged(
         &self,
         connection: &mut dyn Connection,

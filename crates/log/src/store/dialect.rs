@@ -79,8 +79,8 @@ impl Dialect {
         }
     }
 
-    /// The suffix of the statement for messages that skips what another writer has indexed. SQLite has one
-    /// writer at a time and does not need it.
+    /// The suffix of the statement for messages that skips what another writer has indexed. SQLite
+    /// has one writer at a time and does not need it.
     pub(crate) const fn on_index_conflict(self) -> &'static str {
         match self {
             Self::Sqlite => "",

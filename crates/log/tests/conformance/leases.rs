@@ -55,7 +55,9 @@ fn only_one_of_many_callers_gets_a_lease(backend: &dyn Backend) {
         let taken = AtomicUsize::new(0);
         std::thread::scope(|scope| {
             for n in 0..8 {
-                let (log, id, taken) = (backend.open(), &id, &taken);
+                let log = backend.open();
+                let id = &id;
+                let taken = &taken;
                 scope.spawn(move || match log.take_lease(id, &n.to_string(), LONG) {
                     Ok(_) => drop(taken.fetch_add(1, Ordering::Relaxed)),
                     Err(error) => assert!(matches!(error, LogError::Leased { .. }), "{error}"),

@@ -1,5 +1,6 @@
 //! Sessions, their state, checkpoints and user preferences.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::json;
@@ -142,12 +143,17 @@ fn s0_17_e13_sub_agents_have_separate_contexts(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["do it"]);
     let child = log.create_sub_agent("s").unwrap();
-    let digits = child.context_id.strip_prefix("subagent-").unwrap();
-    assert!(
-        digits.len() == 8
-            && digits.bytes().all(|b| b.is_ascii_hexdigit() && !b.is_ascii_uppercase()),
-        "{digits}"
-    );
+    let is_context_id = |id: &str| {
+        let digits = id.strip_prefix("subagent-").unwrap_or_default();
+        let is_digit = |b: u8| b.is_ascii_hexdigit() && !b.is_ascii_uppercase();
+        digits.len() == 8 && digits.bytes().all(is_digit)
+    };
+    assert!(is_context_id(&child.context_id), "{}", child.context_id);
+    let parent = log.session("s").unwrap();
+    let ids: HashSet<String> =
+        (0..10_000).map(|_| Session::sub_agent(&parent).context_id).collect();
+    assert!(ids.iter().all(|id| is_context_id(id)));
+    assert!(ids.len() > 9_990, "of 10,000 random ids hardly any are the same: {}", ids.len());
     assert_eq!(
         (child.id.as_str(), child.parent_context.as_deref()),
         (child.context_id.as_str(), Some("main"))

@@ -1,5 +1,5 @@
-//! Single flipped bits anywhere in a file: `verify` finds every one that changes what the log returns,
-//! and `export` saves everything else.
+//! Single flipped bits anywhere in a file: `verify` finds every one that changes what the log
+//! returns, and `export` saves everything else.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -39,7 +39,8 @@ fn turns(log: &Log, id: &str, count: usize) {
             let from = if fold.is_some() { 0 } else { generation.slots().len() };
             generation.freeze(&history, planned);
             let slots = generation.frozen(&history, from);
-            let (head, past) = (generation.head(), history.past());
+            let head = generation.head();
+            let past = history.past();
             let state = serde_json::json!({"turn": turn, "todos": ["a", "b"]});
             let step = Step {
                 messages: incoming,

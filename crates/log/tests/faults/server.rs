@@ -65,7 +65,8 @@ pub(crate) fn a_lost_connection_is_reported_and_recovers() {
     let mut reported = 0;
     for round in 0..40 {
         let writer = {
-            let (log, text) = (log.clone(), format!("m{round}"));
+            let log = log.clone();
+            let text = format!("m{round}");
             std::thread::spawn(move || log.append("s", tip, vec![message(&text)]))
         };
         // Drop the connection before, during or after the append.

@@ -68,7 +68,8 @@ fn append(file: &str, sessions: &[String]) {
         .iter()
         .cloned()
         .map(|id| {
-            let (log, out) = (log.clone(), Arc::clone(&out));
+            let log = log.clone();
+            let out = Arc::clone(&out);
             std::thread::spawn(move || {
                 let mut tip = match log.create(Session::new(&id)) {
                     Ok(created) => created.tip,

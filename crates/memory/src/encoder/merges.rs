@@ -87,7 +87,10 @@ mod tests {
 
     #[test]
     fn pairs_are_merged_in_their_order() {
-        let json = r#"{"model":{"vocab":{"▁":0,"t":1,"e":2,"a":3,"▁t":4,"ea":5,"▁tea":6,"<0xC3>":7,"<0xA9>":8},"merges":["e a","▁ t","▁t ea"]}}"#;
+        let json = concat!(
+            r#"{"model":{"vocab":{"▁":0,"t":1,"e":2,"a":3,"▁t":4,"ea":5,"▁tea":6,"<0xC3>":7,"#,
+            r#""<0xA9>":8},"merges":["e a","▁ t","▁t ea"]}}"#
+        );
         let tokenizer = Merges::read(json.as_bytes()).unwrap();
         assert_eq!(tokenizer.tokens("tea te"), [6, 4, 2]);
         assert_eq!(tokenizer.tokens("é"), [0, 7, 8]);

@@ -13,7 +13,7 @@ pub use open::{OpenError, open};
 pub use sentence_vectors::SentenceVectors;
 pub use word_vectors::WordVectors;
 
-/// A model file that cannot be used.
+/// A model file with the wrong format.
 #[derive(Debug, thiserror::Error)]
 #[error("this is not {expected}: {cause}")]
 pub struct ModelError {

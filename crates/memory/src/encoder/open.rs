@@ -5,22 +5,22 @@ use std::path::{Path, PathBuf};
 use super::{ModelError, WordVectors};
 use crate::vector::Encoder;
 
-/// Why a directory has no encoder that can be used.
+/// Why the encoder of a directory cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// A file cannot be read.
     #[error("cannot read the model: {0}")]
     Read(#[from] std::io::Error),
     /// There is neither an ONNX model nor a table of word vectors.
-    #[error("there is no .onnx and no .safetensors file")]
+    #[error("the directory has no .onnx or .safetensors file")]
     NoModel,
     /// There is no tokenizer next to the model.
-    #[error("there is no tokenizer next to the model")]
+    #[error("the directory has no tokenizer.json for the model")]
     NoTokenizer,
     /// This build does not have the feature `onnx`.
-    #[error("this build cannot run ONNX models")]
+    #[error("this build cannot run ONNX models; use word vectors, or build with the feature onnx")]
     NotBuilt,
-    /// A file is not what its name says.
+    /// A file does not have the format that its name promises.
     #[error(transparent)]
     Model(#[from] ModelError),
 }

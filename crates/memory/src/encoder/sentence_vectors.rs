@@ -11,7 +11,7 @@ use crate::vector::{EncodeError, Encoder, TextKind};
 use crate::weights::Weights;
 
 const EXPECTED: &str = "a sentence encoder in ONNX format";
-/// Tokens that are read of a message and of a question.
+/// How many tokens of a message and of a question are read.
 const MESSAGE: usize = 112;
 const QUESTION: usize = 200;
 

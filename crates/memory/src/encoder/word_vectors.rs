@@ -1,5 +1,5 @@
 //! Static word vectors, such as WordLlama: the vector of a text is the mean of those of its tokens.
-//! They cost almost nothing to compute and say less than sentence vectors.
+//! They are cheap to compute and capture less meaning than sentence vectors.
 
 use serde::Deserialize;
 

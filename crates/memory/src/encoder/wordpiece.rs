@@ -152,7 +152,10 @@ mod tests {
 
     #[test]
     fn words_become_their_longest_pieces() {
-        let json = r###"{"model":{"vocab":{"[CLS]":0,"[SEP]":1,"[UNK]":2,"cafe":3,"run":4,"##ning":5,"!":6,"我":7}}}"###;
+        let json = concat!(
+            r###"{"model":{"vocab":{"[CLS]":0,"[SEP]":1,"[UNK]":2,"cafe":3,"run":4,"##ning":5,"###,
+            r###""!":6,"我":7}}}"###
+        );
         let tokenizer = WordPiece::read(json.as_bytes()).unwrap();
         assert_eq!(tokenizer.tokens("Café running!", 10), [0, 3, 4, 5, 6, 1]);
         assert_eq!(tokenizer.tokens("我run xyz", 10), [0, 7, 4, 2, 1]);

@@ -1,4 +1,4 @@
-//! The measures of a ranking: how much of what answers a question is among the first messages.
+//! The measures of a ranking: how many of the messages that answer a question come first.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::script::is_cjk;
 
-/// Tokens that found messages may use, and the messages that are considered for them.
+/// The budget in tokens, and how many of the first messages may fill it.
 const BUDGET: f64 = 2_000.0;
 const CONSIDERED: usize = 200;
 

@@ -9,18 +9,18 @@ use crate::date::date_of;
 use crate::index::{Index, Message};
 use crate::weights::Weights;
 
-/// What a question is asked of.
+/// Which messages a question searches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Everything in the conversation, of every user.
     Everything,
     /// One index of everything, but only messages of the user who asks are returned.
     Asker,
-    /// An index for each user, as the program has it.
+    /// An index for each user, as in the program.
     IndexPerUser,
 }
 
-/// What a set showed.
+/// The figures of one set.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The number of questions that have an answer.
@@ -43,7 +43,7 @@ pub fn evaluate(set: &[Conversation], scope: Scope, vectors: Option<&Vectors>) -
     }
     let [keyword, vector, hybrid] = sums;
     let questions = keyword.questions();
-    // Without a question that the encoder understands, there is nothing to say about vectors.
+    // If the encoder understands none of the questions, vectors have no figures.
     let has_vectors = vector.questions() > 0;
     let with_vectors = |sums: Sums| has_vectors.then(|| sums.figures());
     Outcome {

@@ -4,7 +4,7 @@ use super::Conversation;
 use crate::vector::{EncodeError, Encoder, TextKind, cosine, text_to_encode};
 use crate::weights::Weights;
 
-/// Texts that are encoded at a time.
+/// How many texts are encoded together.
 const BATCH: usize = 32;
 
 /// The vectors of a set.
@@ -77,7 +77,7 @@ pub fn encode(
     Ok(Vectors { weights: encoder.weights(), conversations })
 }
 
-/// Encodes the texts that there are.
+/// Encodes the texts that are present.
 fn encode_some(
     encoder: &dyn Encoder,
     texts: &[Option<String>],

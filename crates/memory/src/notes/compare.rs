@@ -90,8 +90,8 @@ fn without_negation(text: &str) -> FxHashSet<String> {
 }
 
 /// Whether both texts have `word` after the same subject, and differ after it in one value. Texts
-/// that differ in more speak of other properties: "is slow" does not contradict "is on port 5433".
-/// A subject without a term of its own ("it is") is too little to tell.
+/// that differ in more are about other properties: "is slow" does not contradict "is on port 5433".
+/// A subject without a term of its own ("it is") is too short to compare.
 fn has_same_start(a: &str, b: &str, word: &str) -> bool {
     let (Some((a_start, a_rest)), Some((b_start, b_rest))) =
         (a.split_once(word), b.split_once(word))

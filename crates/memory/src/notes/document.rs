@@ -13,7 +13,8 @@ pub enum Topic {
     Preference,
     /// Anything else.
     Fact,
-    /// A fact that a newer one replaced. It is found, but not given to the model by itself.
+    /// A fact that a newer one replaced. Search finds it, but it is not given to the model
+    /// otherwise.
     Superseded,
 }
 

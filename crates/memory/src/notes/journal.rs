@@ -1,8 +1,9 @@
 //! What the program wrote to `MEMORY.md`, in the order it was written.
 //!
-//! An editor that opened the file earlier drops newer lines when it saves. The journal tells such a
-//! line from one that a person deleted: only the newest lines can be dropped this way, all of them
-//! together, and each is restored once. If it is missing again, a person deleted it.
+//! An editor that opened the file earlier drops newer lines when it saves. The journal
+//! distinguishes such a line from one that a person deleted: only the newest lines can be dropped
+//! this way, all of them together, and each is restored once. If it is missing again, a person
+//! deleted it.
 
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};

@@ -36,10 +36,10 @@ impl Line {
     /// replaced, so that a text cannot become a heading or another line.
     #[must_use]
     pub fn new(text: &str, day: &str, source: Option<Source>) -> Self {
-        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let text = text.replace("<!--", "<! --").replace("-->", "-- >");
-        let text = text.trim_start_matches(['#', '-', '*', '~', ' ']).trim_end();
-        Self { text: text.to_owned(), day: day.to_owned(), source }
+        let one_line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let without_comments = one_line.replace("<!--", "<! --").replace("-->", "-- >");
+        let fact = without_comments.trim_start_matches(['#', '-', '*', '~', ' ']).trim_end();
+        Self { text: fact.to_owned(), day: day.to_owned(), source }
     }
 
     /// Reads a bullet of a file. Returns nothing for other lines.

@@ -23,7 +23,7 @@ use journal::Journal;
 /// The name of the file.
 const NAME: &str = "MEMORY.md";
 
-/// How often a change is tried again because a person saved the file at the same moment.
+/// How often a change is retried after a person saved the file at the same moment.
 const TRIES: usize = 5;
 
 /// The file `MEMORY.md` of one user.
@@ -39,8 +39,8 @@ pub enum NoteError {
     /// The file cannot be read or written.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// The text looks like it has a key or a password in it.
-    #[error("this looks like it has a key or a password in it, so it is not written to memory")]
+    /// The text seems to contain a key or a password.
+    #[error("not written to memory: the text seems to contain a key or a password")]
     Secret,
     /// The text is empty.
     #[error("there is nothing to remember")]
@@ -146,11 +146,11 @@ impl Notes {
         }
         Err(io::Error::new(
             io::ErrorKind::ResourceBusy,
-            format!("{} is changed by another program all the time; try again", path.display()),
+            format!("another program keeps changing {}; try again later", path.display()),
         ))
     }
 
-    /// Writes again what an editor dropped that had an older version of the file open.
+    /// Restores lines that an editor dropped when it saved an older version of the file.
     fn restore_lost(&self) -> io::Result<()> {
         let journal = Journal::of(&self.directory);
         let mut document = Document::parse(&file::read(&self.path())?);
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn edit_of_a_person_wins_and_ours_are_kept() {
+    fn edit_of_a_person_is_kept_with_the_facts_written_meanwhile() {
         let directory = tempfile::tempdir().unwrap();
         let notes = Notes::new(directory.path());
         notes.add(Topic::Fact, line("The first fact")).unwrap();

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::RegexSet;
 
-/// The length from which a mixed run of letters and digits is taken for a key.
+/// The minimum length at which a mixed run of letters and digits is assumed to be a key.
 const KEY_LENGTH: usize = 32;
 
 /// Returns whether a text seems to have a key or a password in it.
@@ -25,7 +25,10 @@ pub fn has_secret(text: &str) -> bool {
             r"\bhf_[A-Za-z0-9]{20,}",
             r"\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.",
             r"-----BEGIN [A-Z ]*PRIVATE KEY",
-            r"(?i)\b(pass(word|phrase|wd)?|secret|api[_ -]?key|access[_ -]?token|auth[_ -]?token)\b\s*(is|:|=|:=)\s*\S{6,}",
+            concat!(
+                r"(?i)\b(pass(word|phrase|wd)?|secret|api[_ -]?key|access[_ -]?token|auth[_ ",
+                r"-]?token)\b\s*(is|:|=|:=)\s*\S{6,}"
+            ),
             r"(密码|口令|密钥|令牌)\s*(是|为|[:：=])\s*[A-Za-z0-9]\S{5,}",
             r"[a-z][a-z0-9+.-]*://[^\s/:@]+:[^\s/@]+@",
             r"(?i)\bbearer\s+[A-Za-z0-9._~+/-]{16,}",

@@ -5,8 +5,8 @@
 //! This module recognises them in one message. Only messages of the user are passed to it; text of
 //! tools, files, models and other people never becomes an instruction.
 
-mod aside;
 mod patterns;
+mod user_text;
 
 use std::sync::LazyLock;
 
@@ -36,7 +36,7 @@ pub enum PinKind {
 /// Returns the standing instructions and the preferences in a message of the user.
 #[must_use]
 pub fn pins(text: &str) -> Vec<(PinKind, String)> {
-    let text = aside::without_asides(text);
+    let text = user_text::without_code_and_tags(text);
     let text = if text.chars().nth(LONG).is_some() { first(&text, START) } else { &text };
     sentences(text, CLAUSES).filter_map(pin).collect()
 }
@@ -63,7 +63,7 @@ fn is_code(sentence: &str) -> bool {
     CODE.is_match(sentence)
 }
 
-/// Whether a sentence asks something without a word of choice in it.
+/// Whether a sentence is a question that states no choice or rule.
 fn is_plain_question(sentence: &str) -> bool {
     const CHOICE: [&str; 5] = ["prefer", "rather", "chosen", "always", "never"];
     sentence.ends_with('?') && !CHOICE.iter().any(|word| sentence.contains(word))

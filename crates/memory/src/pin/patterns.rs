@@ -9,11 +9,28 @@ use super::PinKind;
 use crate::pattern::{ascii_boundaries, pattern};
 
 const INSTRUCTION: [&str; 14] = [
-    r"^(?:also,? |and |so |ok(?:ay)?[,!. ]+|please |pls |hey[, ]+|hi[, ]+)*(?:always|never)\s+[a-z]",
-    r"\b(?:please|you (?:should|must|need to|can|have to)|make sure (?:to|you|that you)|be sure to|remember to|i(?:'d| would) like you to|i want you to|i need you to)\s+(?:always|never)\b",
-    r"\b(?:from now on|going forward|from here on|from this point|in (?:the )?future,|for (?:all )?future (?:responses|answers|messages|requests|sessions)|henceforth)\b",
-    r"\b(?:whenever|every time|each time|any ?time|when) (?:i|we) (?:ask|request|say|mention|talk|want|share|send|discuss|inquire)\b",
-    r"\b(?:for|in) (?:all|every|each|any) (?:of )?(?:your |my |the |future )?(?:responses?|answers?|repl(?:y|ies)|messages?|code snippets?|examples?|commits?|summar(?:y|ies))\b",
+    concat!(
+        r"^(?:also,? |and |so |ok(?:ay)?[,!. ]+|please |pls |hey[, ]+|hi[, ]+)*(?:always|",
+        r"never)\s+[a-z]"
+    ),
+    concat!(
+        r"\b(?:please|you (?:should|must|need to|can|have to)|make sure (?:to|you|that you)|",
+        r"be sure to|remember to|i(?:'d| would) like you to|i want you to|i need you ",
+        r"to)\s+(?:always|never)\b"
+    ),
+    concat!(
+        r"\b(?:from now on|going forward|from here on|from this point|in (?:the )?future,|for ",
+        r"(?:all )?future (?:responses|answers|messages|requests|sessions)|henceforth)\b"
+    ),
+    concat!(
+        r"\b(?:whenever|every time|each time|any ?time|when) (?:i|we) (?:ask|request|say|",
+        r"mention|talk|want|share|send|discuss|inquire)\b"
+    ),
+    concat!(
+        r"\b(?:for|in) (?:all|every|each|any) (?:of )?(?:your |my |the |future ",
+        r")?(?:responses?|answers?|repl(?:y|ies)|messages?|code snippets?|examples?|commits?|",
+        r"summar(?:y|ies))\b"
+    ),
     r"^(?:please |also )*(?:don'?t|do not) ever\b",
     r"\bby default,? (?:use|include|answer|reply|write|show|do|don'?t|assume|please|you)\b",
     r"^(?:please |also )*(?:remember|keep in mind|bear in mind)(?: that|:|,| to)",
@@ -32,18 +49,41 @@ const PREFERENCE: [&str; 14] = [
     r"\bi(?:'m| am)? (?:lean(?:ing)?|inclined|used to|tend(?:ing)?) (?:to|towards?)\b",
     r"\b(?:works? best|easier|more natural) for me\b",
     r"\bi(?:'m| am) (?:sticking|going) with\b",
-    r"\bpreferred (?:way|style|format|tool|approach|method)\b|\bi favou?r\b|\bfavou?r(?:ing)? .{0,40} over\b",
-    r"\bi (?:really |absolutely |also |just |always |usually |typically |generally |tend to |never |personally )+(?:like|love|hate|enjoy|use|want|avoid|keep|write|choose|go for|stick|work|eat|drink)\b",
-    r"\bi (?:hate|dislike|can'?t stand|avoid|don'?t like|do not like|don'?t want to (?:use|rely))\b",
-    r"\bi(?:'ve| have)? (?:chosen|decided|opted|chose|insist(?:ed)?|committed) (?:to|on|for|against|not)\b",
+    concat!(
+        r"\bpreferred (?:way|style|format|tool|approach|method)\b|\bi favou?r\b|",
+        r"\bfavou?r(?:ing)? .{0,40} over\b"
+    ),
+    concat!(
+        r"\bi (?:really |absolutely |also |just |always |usually |typically |generally |tend ",
+        r"to |never |personally )+(?:like|love|hate|enjoy|use|want|avoid|keep|write|choose|go ",
+        r"for|stick|work|eat|drink)\b"
+    ),
+    concat!(
+        r"\bi (?:hate|dislike|can'?t stand|avoid|don'?t like|do not like|don'?t want to ",
+        r"(?:use|rely))\b"
+    ),
+    concat!(
+        r"\bi(?:'ve| have)? (?:chosen|decided|opted|chose|insist(?:ed)?|committed) (?:to|on|",
+        r"for|against|not)\b"
+    ),
     r"\bmy (?:insistence|favou?rite|go-to|default|usual|policy|habit|goal is|priority is)\b",
-    r"\bi(?:'m| am) (?:allergic|vegan|vegetarian|intolerant|more comfortable|comfortable with|a fan of|not a fan)\b",
-    r"\b(?:rather than|instead of|over)\b.*\bi (?:want|like|need|value)\b|\bi (?:want|like|value)\b.*\b(?:rather than|instead of)\b",
+    concat!(
+        r"\bi(?:'m| am) (?:allergic|vegan|vegetarian|intolerant|more comfortable|comfortable ",
+        r"with|a fan of|not a fan)\b"
+    ),
+    concat!(
+        r"\b(?:rather than|instead of|over)\b.*\bi (?:want|like|need|value)\b|\bi (?:want|",
+        r"like|value)\b.*\b(?:rather than|instead of)\b"
+    ),
     r"我(?:更|比较|最|特别|一直|平时|一般|通常)?(?:喜欢|偏好|偏爱|讨厌|习惯|不喜欢|不吃|爱吃|爱喝|过敏)|我宁愿|我的(?:偏好|习惯|爱好|最爱)",
 ];
 
 /// "I prefer", unless "not to say" follows it.
-const PREFER: &str = r"\bi(?:'m| am|'ve| have|'d| would|'ll| will)?\s+(?:[0-9a-z_]+ly |kinda |also |still |just |generally |definitely |much |more |always |usually |personally )*prefer(?:red|s)?\b";
+const PREFER: &str = concat!(
+    r"\bi(?:'m| am|'ve| have|'d| would|'ll| will)?\s+(?:[0-9a-z_]+ly |kinda |also |still |",
+    r"just |generally |definitely |much |more |always |usually |personally )*prefer(?:red|",
+    r"s)?\b"
+);
 
 /// "Never mind" takes back a request; it is not a rule.
 const NEVER_MIND: &str = r"^(?:[a-z]+[,!. ]+)*never mind\b";

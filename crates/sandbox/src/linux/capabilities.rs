@@ -12,7 +12,7 @@ pub(super) fn drop_all() -> Result<()> {
     for bit in 0..u64::BITS {
         let capability = CapabilitySet::from_bits_retain(1 << bit);
         // Without privileges the bounding set cannot be changed; then `no_new_privs` keeps
-        // programs from gaining any. Above the newest capability there is nothing to remove.
+        // programs from gaining any. Numbers above the newest capability are refused.
         let _ = remove_capability_from_bounding_set(capability);
     }
     // Kernels before 4.3 have no ambient set.

@@ -82,7 +82,7 @@ pub(super) fn restrict(rules: &Rules, proxy: Option<u16>) -> Result<(), String> 
         .handle_access(AccessFs::from_all(ABI))
         .map_err(text)?;
     if proxy.is_some() {
-        // A list of hosts is of no use if the kernel cannot enforce it.
+        // Without this ABI the kernel could not enforce the list of hosts.
         handled = handled
             .set_compatibility(CompatLevel::HardRequirement)
             .handle_access(AccessNet::from_all(ABI))

@@ -33,7 +33,7 @@ fn tasks_of_user() -> u64 {
         entry.file_name().as_encoded_bytes().first().is_some_and(u8::is_ascii_digit)
             && entry.metadata().is_ok_and(|metadata| metadata.uid() == uid)
     });
-    // The number of hard links of the directory is the number of threads, and two more.
+    // The directory has two more hard links than the process has threads.
     own.map(|entry| {
         let tasks = std::fs::metadata(entry.path().join("task"));
         tasks.map_or(1, |tasks| tasks.nlink().saturating_sub(2).max(1))

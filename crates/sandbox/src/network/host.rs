@@ -8,7 +8,7 @@ use std::str::FromStr;
 const DEFAULT_PORTS: [u16; 2] = [80, 443];
 
 /// An entry in the list of hosts that commands may reach: `crates.io`, `*.pypi.org` for all hosts
-/// below a domain, `localhost:8080`, `10.0.0.5`. Without a port, the ports 80 and 443 count.
+/// below a domain, `localhost:8080`, `10.0.0.5`. Without a port, ports 80 and 443 are allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
     name: String,

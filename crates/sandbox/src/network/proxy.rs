@@ -1,5 +1,5 @@
 //! An HTTP proxy that connects only to listed hosts. It runs in the supervisor of a command, and
-//! nothing else is reachable for the command.
+//! the command can reach nothing else.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -32,9 +32,10 @@ pub(crate) fn serve(listener: &TcpListener, hosts: &[Host]) {
             open.fetch_sub(1, Ordering::Relaxed);
             continue;
         }
-        let (hosts, open) = (Arc::clone(&hosts), Arc::clone(&open));
+        let hosts = Arc::clone(&hosts);
+        let open = Arc::clone(&open);
         std::thread::spawn(move || {
-            // A client that went away needs no answer.
+            // A client that has disconnected needs no answer.
             let _ = handle(client, &hosts);
             open.fetch_sub(1, Ordering::Relaxed);
         });

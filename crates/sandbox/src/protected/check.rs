@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use super::find::{Found, find};
-use super::put_back::{self, set_aside};
+use super::put_back::{self, rename_blocked};
 use super::snapshot::Snapshot;
 use super::{Blocked, GIT_CONFIG, GIT_HOOKS, git};
 use crate::rules::Rules;
@@ -25,7 +25,7 @@ impl Guard {
         make_read_only: impl FnOnce(&[&Path]) -> std::io::Result<()>,
     ) -> Self {
         let before = find(rules);
-        // A mount would follow a link; the target of one is protected as such.
+        // A mount would follow a link. The target of a link is an item of its own.
         let paths = before.items.iter().filter(|(_, item)| item.link.is_none());
         let paths: Vec<&Path> = paths.map(|(path, _)| path.as_path()).collect();
         let is_mounted = paths.is_empty() || make_read_only(&paths).is_ok();
@@ -40,7 +40,7 @@ impl Guard {
         blocked.extend(self.restore_links());
         let after = find(rules);
         if !(self.before.complete && after.complete) {
-            // What is new is not known.
+            // New paths cannot be recognized if a directory was not searched.
             return blocked;
         }
         for (path, item) in &after.items {
@@ -56,7 +56,7 @@ impl Guard {
             }
             // Without its `HEAD`, git does not recognize a git directory.
             let path = if item.is_bare { path.join("HEAD") } else { path.clone() };
-            let moved_to = set_aside(&path);
+            let moved_to = rename_blocked(&path);
             blocked.push(Blocked { path, name: item.name.to_owned(), moved_to });
         }
         blocked
@@ -78,7 +78,7 @@ impl Guard {
             if std::fs::read_link(path).is_ok_and(|now| now == *target) {
                 continue;
             }
-            let moved_to = set_aside(path);
+            let moved_to = rename_blocked(path);
             // The directory above it may be gone.
             let _ = put_back::link(path, target);
             blocked.push(Blocked { path: path.clone(), name: item.name.to_owned(), moved_to });

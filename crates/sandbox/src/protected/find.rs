@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{GIT, GIT_CONFIG, GIT_HOOKS, entry_name, git};
 use crate::rules::Rules;
 
-/// Maximum number of directory entries that are looked at. Directories near the top come first.
+/// Maximum number of directory entries to search. Directories near the top come first.
 const MAX_ENTRIES: usize = 300_000;
 
 /// A protected path that exists.
@@ -29,7 +29,7 @@ pub(super) struct Item {
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) items: BTreeMap<PathBuf, Item>,
-    /// Whether every directory was looked at.
+    /// Whether every directory was searched.
     pub(super) complete: bool,
 }
 
@@ -55,7 +55,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    /// Looks at the entries of a directory, and queues the directories in it.
+    /// Searches the entries of a directory, and queues the directories in it.
     fn directory(&mut self, directory: &Path) {
         let Ok(entries) = std::fs::read_dir(directory) else { return };
         let parent = directory.file_name().and_then(|name| name.to_str());
@@ -114,7 +114,7 @@ impl Search<'_> {
         let id = (metadata.dev(), metadata.ino());
         let item = Item { name, id, link, via: None, is_bare };
         self.found.items.insert(path.to_owned(), item);
-        // The target may be protected by no name of its own.
+        // The target's own name may not be a protected one.
         if is_link
             && let Ok(target) = path.canonicalize()
             && !self.found.items.contains_key(&target)

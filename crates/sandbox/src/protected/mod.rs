@@ -1,6 +1,7 @@
 //! Protected paths: files and directories inside a granted directory that other programs run or
 //! read automatically, such as git hooks and shell profiles. A command that changes one of them
-//! could run code later, outside the sandbox. They stay read-only unless the user agrees by name.
+//! could run code later, outside the sandbox. They stay read-only unless the user allows one by
+//! name.
 //!
 //! The kernel enforces that with read-only mounts where it allows a mount namespace; elsewhere the
 //! supervisor restores the files after the command. Nothing can prevent a command from creating a

@@ -20,7 +20,7 @@ const MAX_NAMES: usize = 1_000;
 
 /// Renames a path so that no program recognizes it, and returns the new path. Nothing is lost: it
 /// may be the user's own.
-pub(super) fn set_aside(path: &Path) -> Option<PathBuf> {
+pub(super) fn rename_blocked(path: &Path) -> Option<PathBuf> {
     let (parent, name) = parent_of(path).ok()?;
     let candidate = |number: usize| {
         let mut name = OsString::from(name);
@@ -38,13 +38,13 @@ pub(super) fn set_aside(path: &Path) -> Option<PathBuf> {
     Some(path.with_file_name(free))
 }
 
-/// Creates a link.
+/// Creates a symbolic link. No link above it is followed.
 pub(super) fn link(path: &Path, target: &Path) -> Result<()> {
     let (parent, name) = parent_of(path)?;
     symlinkat(target, &parent, name)
 }
 
-/// Creates a file.
+/// Creates a file that does not exist yet. No link above it is followed.
 pub(super) fn file(path: &Path, bytes: &[u8], mode: u32) -> std::io::Result<()> {
     let (parent, name) = parent_of(path)?;
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;

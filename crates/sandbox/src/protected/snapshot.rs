@@ -47,7 +47,7 @@ impl Snapshot {
             if before == now.as_ref() {
                 continue;
             }
-            let moved_to = put_back::set_aside(&path);
+            let moved_to = put_back::rename_blocked(&path);
             if let Some((bytes, mode)) = before
                 && let Err(error) = put_back::file(&path, bytes, *mode)
             {

@@ -169,7 +169,10 @@ mod tests {
         check(&answer(text), &Schema::named(schema).unwrap(), 1_000, 10)
     }
 
-    const EXECUTE: &str = r#"{"generated_components":{},"evaluation_progress":{},"identified_issues":{},"pending_work":[],"key_paths":{}}"#;
+    const EXECUTE: &str = concat!(
+        r#"{"generated_components":{},"evaluation_progress":{},"identified_issues":{},"#,
+        r#""pending_work":[],"key_paths":{}}"#
+    );
 
     #[test]
     fn unusable_summaries_are_rejected_with_the_reason() {

@@ -139,8 +139,8 @@ impl LiveSession {
         Ok(())
     }
 
-    /// Lets the summary that is being made serve the generation that a fold is about to start, if it
-    /// is about the same messages. Returns whether there is one.
+    /// Lets the summary that is being made serve the generation that a fold is about to start, if
+    /// it is about the same messages. Returns whether there is one.
     pub(crate) fn continue_summary(&mut self, wanted: &Wanted) -> bool {
         let next = self.generation.number + 1;
         let same = self.pending.as_mut().filter(|pending| pending.sources == wanted.sources);
@@ -214,8 +214,8 @@ impl LiveSession {
 
     /// Returns where a memory of these messages is from: the newest of them.
     fn source_of(&self, sources: &[usize]) -> Source {
-        let newest = sources.iter().max().map_or(0, |&newest| newest as u64 + 1);
-        Source { session: self.session.id.clone(), message: self.cleared + newest }
+        let newest = sources.iter().max().and_then(|&newest| self.history.number(newest));
+        Source { session: self.session.id.clone(), message: newest.unwrap_or_default() as u64 }
     }
 
     /// Writes a digest of messages, made without a model, to the memory.

@@ -87,7 +87,8 @@ impl Work {
             let numbering =
                 if count > 1 { format!(", part {} of {count}", at + 1) } else { String::new() };
             let text = format!(
-                "{before}The conversation{numbering}:\n<conversation>\n{part}\n</conversation>\n\n{}",
+                "{before}The conversation{numbering}:\n\
+                 <conversation>\n{part}\n</conversation>\n\n{}",
                 self.request
             );
             let replaces = if at + 1 == count { self.replaces } else { self.counter.text(&text) };

@@ -1,5 +1,5 @@
-//! Watches what a soak test uses: the memory of its workers, the processes they start, and the bytes
-//! of the log per message.
+//! Watches what a soak test uses: the memory of its workers, the processes they start, and the
+//! bytes of the log per message.
 
 use std::fmt;
 use std::path::Path;

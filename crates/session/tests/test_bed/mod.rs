@@ -21,7 +21,10 @@ use waterline_testkit::server::{Received, Reply};
 
 /// The events of a chat answer that reports `prompt` tokens.
 pub fn events(text: &str, prompt: usize) -> Vec<String> {
-    let chunk = |delta: Value, reason: Value| json!({"model": "m", "choices": [{"index": 0, "delta": delta, "finish_reason": reason}]});
+    let chunk = |delta: Value, reason: Value| {
+        let choice = json!({"index": 0, "delta": delta, "finish_reason": reason});
+        json!({"model": "m", "choices": [choice]})
+    };
     vec![
         chunk(json!({"role": "assistant", "content": text}), Value::Null).to_string(),
         chunk(json!({}), json!("stop")).to_string(),

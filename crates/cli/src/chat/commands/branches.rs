@@ -3,7 +3,7 @@
 use crate::show::{one_line, pad, room, truncate};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
-use waterline_log::{Branch, Entry, Log};
+use waterline_log::{Branch, Entry, Log, Numbering, Session};
 use waterline_provider::wire::parse_stored;
 
 use super::{Next, Spec};
@@ -20,8 +20,8 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
     if !rest.is_empty() && !switch(chat, rest).await? {
         return Ok(Next::Prompt);
     }
-    for (branch, newest) in chat.on_log(branches).await? {
-        chat.screen.print_line(&line(&branch, newest.as_ref()));
+    for (branch, newest, numbering) in &chat.on_log(branches).await? {
+        chat.screen.print_line(&line(branch, newest.as_ref(), numbering));
     }
     Ok(Next::Prompt)
 }
@@ -43,22 +43,27 @@ async fn switch(chat: &mut Chat, prefix: &str) -> Result<bool> {
     Ok(true)
 }
 
-/// Returns the branches of a session, each with its newest message.
-fn branches(log: &Log, id: &str) -> waterline_log::Result<Vec<(Branch, Option<Entry>)>> {
+/// A branch with its newest message and its numbering.
+type Listed = (Branch, Option<Entry>, Numbering);
+
+fn branches(log: &Log, id: &str) -> waterline_log::Result<Vec<Listed>> {
+    let session = log.session(id)?;
     let newest = |branch: Branch| -> waterline_log::Result<_> {
         let end = branch.tip.position();
         let entry = log.entries_in(branch.tip, end.saturating_sub(1)..end)?.pop();
-        Ok((branch, entry))
+        let numbering = log.numbering(&Session { tip: branch.tip, ..session.clone() })?;
+        Ok((branch, entry, numbering))
     };
     log.branches(id)?.into_iter().map(newest).collect()
 }
 
 /// Formats a branch on one line: its length, and its newest message.
-fn line(branch: &Branch, newest: Option<&Entry>) -> String {
+fn line(branch: &Branch, newest: Option<&Entry>, numbering: &Numbering) -> String {
     let mark = if branch.is_current { "*" } else { " " };
     let id = branch.id.map(|id| id.short()).unwrap_or_default();
-    let count = branch.tip.position();
-    let size = text!("branches-size", count = count, shared = branch.shared);
+    let count = numbering.count(branch.tip.position());
+    let shared = numbering.count(branch.shared);
+    let size = text!("branches-size", count = count, shared = shared);
     let message = newest.map(|entry| entry.message(parse_stored));
     let newest = message.map(|message| match branch.is_side_branch {
         true => text!("branches-interrupted", message = one_line(&message)),

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
+use waterline_log::Log;
 
 use super::{Next, Spec};
 use crate::chat::Chat;
@@ -14,8 +15,10 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
-    for checkpoint in chat.on_log(|log, id| log.checkpoints(id)).await? {
-        chat.screen.print_line(&line(&checkpoint));
+    let read = |log: &Log, id: &str| Ok((log.checkpoints(id)?, log.numbering(&log.session(id)?)?));
+    let (checkpoints, numbering) = chat.on_log(read).await?;
+    for checkpoint in &checkpoints {
+        chat.screen.print_line(&line(checkpoint, &numbering));
     }
     Ok(Next::Prompt)
 }

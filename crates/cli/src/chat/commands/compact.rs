@@ -91,7 +91,7 @@ fn excerpt(chat: &Chat, summary: &str) {
 fn totals(live: &LiveSession, plan: &Plan, from: usize) -> String {
     let count = |matches: fn(&Slot) -> bool| {
         let slots = plan.slots.iter().filter(|slot| matches(slot));
-        slots.map(|slot| slot.sources.len()).sum::<usize>()
+        slots.map(|slot| numbers(live, slot).len()).sum::<usize>()
     };
     let kept = count(|slot| slot.treatment == Treatment::Verbatim);
     let shortened = count(|slot| matches!(slot.treatment, Treatment::Trimmed | Treatment::Preview));
@@ -107,10 +107,9 @@ fn totals(live: &LiveSession, plan: &Plan, from: usize) -> String {
     )
 }
 
-/// Returns the numbers of a slot's messages in the session, from 1.
+/// Returns the numbers of a slot's messages.
 fn numbers(live: &LiveSession, slot: &Slot) -> Vec<usize> {
-    let cleared = usize::try_from(live.cleared()).unwrap_or_default();
-    slot.sources.iter().map(|source| cleared + source + 1).collect()
+    slot.sources.iter().filter_map(|&source| live.history().number(source)).collect()
 }
 
 /// Formats numbers as ranges: `3`, `3–9`, `3–9, 12`.

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
+use waterline::history::History;
 use waterline_log::LogError;
 
 use super::summaries::summaries;
@@ -49,14 +50,10 @@ async fn why(chat: &mut Chat, number: u64) -> Result<()> {
     let screen = chat.screen.clone();
     let live = chat.runner.agent.live_mut();
     live.whole().await?;
-    let Some(index) =
-        number.checked_sub(live.cleared() + 1).and_then(|index| usize::try_from(index).ok())
-    else {
-        screen.print_line(&text!("context-cleared"));
-        return Ok(());
-    };
-    let Some(message) = live.history().message(index) else {
-        screen.print_line(&text!("context-no-message", number = number.to_string()));
+    let history = live.history();
+    let found = index_of(history, number);
+    let Some((index, message)) = found.and_then(|at| Some((at, history.message(at)?))) else {
+        screen.print_line(&missing(history, number));
         return Ok(());
     };
     screen
@@ -83,13 +80,28 @@ async fn why(chat: &mut Chat, number: u64) -> Result<()> {
 
 /// Keeps a message verbatim in every fold.
 async fn pin(chat: &mut Chat, number: u64) -> Result<()> {
-    if !(1..=chat.session().tip.position()).contains(&number) {
-        chat.screen.print_line(&text!("context-no-message", number = number.to_string()));
+    let live = chat.runner.agent.live();
+    let Some(index) = index_of(live.history(), number) else {
+        chat.screen.print_line(&missing(live.history(), number));
         return Ok(());
-    }
-    chat.runner.agent.pin(number).await?;
+    };
+    let position = live.cleared() + index as u64 + 1;
+    chat.runner.agent.pin(position).await?;
     chat.screen.print_line(&text!("context-pinned", number = number.to_string()));
     Ok(())
+}
+
+fn index_of(history: &History, number: u64) -> Option<usize> {
+    history.index_of(usize::try_from(number).ok()?)
+}
+
+/// Says why the history does not have a message: it was cleared, or does not exist.
+fn missing(history: &History, number: u64) -> String {
+    let first = (0..history.len()).find_map(|index| history.number(index)).unwrap_or(usize::MAX);
+    match number > 0 && number < first as u64 {
+        true => text!("context-cleared"),
+        false => text!("context-no-message", number = number.to_string()),
+    }
 }
 
 /// Undoes the last fold or, if there is none, the last clear.

@@ -9,6 +9,7 @@ use waterline_agent::State;
 use waterline_log::{Filter, Relation, Session};
 use waterline_session::LiveSession;
 
+use super::sessions::counted;
 use super::{Next, Spec};
 use crate::chat::Chat;
 use crate::text;
@@ -30,7 +31,12 @@ async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
     let workspace = chat.runner.agent.workspace().path().display().to_string();
     chat.screen.print_line(&text!("current-workspace", path = workspace));
     let root = session.id.clone();
-    let all = chat.on_log(|log, _| log.sessions(&Filter::default())).await?;
+    let all = chat.on_log(|log, _| {
+        let sessions = log.sessions(&Filter::default())?;
+        let helpers = sessions.into_iter().filter(|it| it.relation == Relation::SubAgent);
+        helpers.map(|session| counted(log, session)).collect()
+    });
+    let all: Vec<(Session, u64)> = all.await?;
     tree(chat, &all, &root, 0);
     Ok(Next::Prompt)
 }
@@ -85,19 +91,18 @@ fn messages(count: &Count, policy: &Policy) -> String {
 }
 
 /// S0.53: prints the tree of a session's sub-agents.
-fn tree(chat: &Chat, all: &[Session], parent: &str, depth: usize) {
-    let children = all.iter().filter(|session| {
+fn tree(chat: &Chat, all: &[(Session, u64)], parent: &str, depth: usize) {
+    let children = all.iter().filter(|(session, _)| {
         session.relation == Relation::SubAgent && session.parent.as_deref() == Some(parent)
     });
-    let mut children: Vec<&Session> = children.collect();
-    children.sort_by_key(|session| session.created);
-    for session in children {
-        let messages = session.tip.position();
+    let mut children: Vec<&(Session, u64)> = children.collect();
+    children.sort_by_key(|(session, _)| session.created);
+    for (session, messages) in children {
         let loops = State::of(session).map_or(0, |state| state.loops);
         let line = text!(
             "current-sub-agent",
             id = &session.context_id,
-            messages = messages,
+            messages = *messages,
             loops = loops,
             title = &session.title,
         );

@@ -35,13 +35,19 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
     Ok(Next::Prompt)
 }
 
-/// Writes a session in the format of the file's extension. Returns the number of messages.
+/// Writes a session in the format of the file's extension. Returns the number of messages, without
+/// the system prompt.
 fn write(log: &Log, session: &Session, path: &Path) -> Result<u64> {
     let mut file = Output::private(path)?;
     let is_markdown = path.extension().is_some_and(|name| name.eq_ignore_ascii_case("md"));
     let messages = match is_markdown {
         true => markdown(&mut file, log, session)?,
-        false => log.export(std::slice::from_ref(&session.id), &mut file)?.messages,
+        false => {
+            let tip = session.tip.position();
+            let prompts = tip - log.numbering(session)?.count(tip);
+            let exported = log.export(std::slice::from_ref(&session.id), &mut file)?;
+            exported.messages.saturating_sub(prompts)
+        }
     };
     file.finish()?;
     Ok(messages)

@@ -15,8 +15,12 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
-    let at = rest.parse::<u64>().ok();
-    let made = chat.open_new(Start::Fork { of: chat.session().id.clone(), at }).await?;
-    chat.screen.print_line(&text!("fork-done", id = made.id, position = made.tip.position()));
+    let session = chat.session().clone();
+    let of = session.id.clone();
+    let numbering = chat.on_log(move |log, _| log.numbering(&session)).await?;
+    let at = rest.parse::<u64>().ok().map(|number| numbering.position(number));
+    let made = chat.open_new(Start::Fork { of, at }).await?;
+    let count = numbering.count(made.tip.position());
+    chat.screen.print_line(&text!("fork-done", id = made.id, position = count));
     Ok(Next::Prompt)
 }

@@ -28,8 +28,10 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
         chat.screen.print_line(&text!("memory-off"));
         return Ok(Next::Prompt);
     };
-    let live = chat.runner.agent.live().session();
-    let source = Source { session: live.id.clone(), message: live.tip.position() };
+    let live = chat.runner.agent.live();
+    let newest = live.history().len().checked_sub(1).and_then(|at| live.history().number(at));
+    let source =
+        Source { session: live.session().id.clone(), message: newest.unwrap_or_default() as u64 };
     let Some(request) = Request::parse(rest) else {
         chat.screen.print_line(&SPEC.usage());
         return Ok(Next::Prompt);

@@ -28,14 +28,14 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
     let chars = room(1);
     let search = move |log: &waterline_log::Log, id: &str| {
         let request = RecallRequest { question: &question, count: HITS, chars, before: u64::MAX };
-        recall.search(log, id, &request)
+        Ok((recall.search(log, id, &request)?, log.numbering(&log.session(id)?)?))
     };
-    let found = chat.on_log(search).await?;
+    let (found, numbering) = chat.on_log(search).await?;
     if found.is_empty() {
         chat.screen.print_line(&text!("recall-no-match"));
     }
     for found in found {
-        let [about, text] = passage(&found);
+        let [about, text] = passage(&found, &numbering);
         chat.screen.print_note(&about);
         chat.screen.print_line(&text);
     }

@@ -4,7 +4,7 @@ use crate::ids;
 use crate::show::{number, pad, room, truncate};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
-use waterline_log::{Filter, Session};
+use waterline_log::{Filter, Log, Session};
 
 use super::{Next, Spec};
 use crate::chat::Chat;
@@ -20,12 +20,18 @@ async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
     let own = chat.session().id.clone();
     let mut sessions = chat.on_log(|log, _| log.sessions(&Filter::default())).await?;
     sessions.retain(|session| session.id == own || Session::is_conversation(session));
+    let more = sessions.len().saturating_sub(SHOWN);
+    sessions.truncate(SHOWN);
+    let count = move |log: &Log, _: &str| {
+        sessions.into_iter().map(|session| counted(log, session)).collect()
+    };
+    let shown: Vec<(Session, u64)> = chat.on_log(count).await?;
     chat.screen.print_note(&head());
-    for session in sessions.iter().take(SHOWN) {
-        chat.screen.print_line(&line(session, session.id == own));
+    for (session, count) in &shown {
+        chat.screen.print_line(&line(session, *count, session.id == own));
     }
-    if sessions.len() > SHOWN {
-        chat.screen.print_note(&text!("chat-sessions-more", count = sessions.len() - SHOWN));
+    if more > 0 {
+        chat.screen.print_note(&text!("chat-sessions-more", count = more));
     }
     Ok(Next::Prompt)
 }
@@ -42,9 +48,15 @@ fn head() -> String {
     row("", &id, &count, [&used, &model, &title])
 }
 
-fn line(session: &Session, is_own: bool) -> String {
+/// Returns a session with the number of its messages.
+pub(super) fn counted(log: &Log, session: Session) -> waterline_log::Result<(Session, u64)> {
+    let count = log.numbering(&session)?.count(session.tip.position());
+    Ok((session, count))
+}
+
+fn line(session: &Session, count: u64, is_own: bool) -> String {
     let id = ids::long(&session.id);
-    let count = number(usize::try_from(session.tip.position()).unwrap_or(usize::MAX));
+    let count = number(usize::try_from(count).unwrap_or(usize::MAX));
     let used = time(session.active);
     let model = session.model.as_deref().unwrap_or("–");
     row(if is_own { "*" } else { "" }, &id, &count, [used.as_str(), model, session.title.as_str()])

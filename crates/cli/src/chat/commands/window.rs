@@ -65,26 +65,25 @@ fn total(live: &LiveSession) -> String {
     text!("context-total", used = used, high = high, window = window, answer = answer)
 }
 
-/// Formats the number of messages, by role, and their length.
+/// Formats the number of messages, by role, and their length. The system prompt is not counted.
 fn counts(history: &History) -> String {
-    let messages = || (0..history.len()).filter_map(|at| history.message(at));
+    let numbered = || (0..history.len()).filter(|&at| history.number(at).is_some());
+    let messages = || numbered().filter_map(|at| history.message(at));
     let count = |role: Role| messages().filter(|message| message.role == role).count();
     let length = |message: &Message| {
         let results: usize = message.results().map(|result| result.text().chars().count()).sum();
         message.text().chars().count() + results
     };
-    let all = history.len();
     let user = count(Role::User);
     let assistant = count(Role::Assistant);
     let tool = count(Role::Tool);
-    let system = count(Role::System);
     text!(
         "context-messages",
-        count = all,
+        count = numbered().count(),
         user = user,
         assistant = assistant,
         tool = tool,
-        system = system,
+        system = count(Role::System),
         characters = messages().map(length).sum::<usize>(),
     )
 }
@@ -143,8 +142,7 @@ fn turn(live: &LiveSession, at: usize) -> Row {
         sent.map(|slot| slot.tokens).sum::<usize>() + unsent(live, messages.iter().copied());
     let first = messages.first().and_then(|&first| history.message(first));
     let text = first.map(one_line).unwrap_or_default();
-    let message = messages.first().map_or(0, |first| live.cleared() + *first as u64 + 1);
-    let message = message.to_string();
-    let label = text!("context-turn", turn = at + 1, message = message, text = text);
+    let number = messages.first().and_then(|&first| history.number(first)).unwrap_or_default();
+    let label = text!("context-turn", turn = at + 1, message = number.to_string(), text = text);
     (label, live.corrected(tokens))
 }

@@ -1,5 +1,5 @@
-//! `waterline bench recall`: how much of what answers a question search finds, on conversations
-//! with questions whose answers are known.
+//! `waterline bench recall`: measures how many of the messages that answer a question are found, on
+//! conversations with questions whose answers are known.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::input::{output, raw_output};
 use crate::show::{align_right, pad, plain, width};
 use crate::text;
 
-/// Measure how much of what answers a question search finds
+/// Measure how many of the messages that answer a question are found
 ///
 /// Each line of a file is a conversation: {"turns":[{"id","session","time","speaker","text"}],
 /// "queries":[{"question","evidence":[ids],"category","user"}]}. If all questions name a user, the

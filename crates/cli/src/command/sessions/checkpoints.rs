@@ -23,11 +23,12 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let log = database.open_existing()?;
     let session = log.find(&arguments.id)?;
     let checkpoints = log.checkpoints(&session.id)?;
+    let numbering = log.numbering(&session)?;
     let mut out = if arguments.json { raw_output() } else { output() };
     for checkpoint in &checkpoints {
         match arguments.json {
             true => writeln!(out, "{}", serde_json::to_string(checkpoint)?)?,
-            false => writeln!(out, "{}", line(checkpoint))?,
+            false => writeln!(out, "{}", line(checkpoint, &numbering))?,
         }
     }
     out.flush()?;

@@ -11,7 +11,7 @@ use waterline_provider::wire::parse_stored;
 
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::{one_line, plain, room, truncate, width};
+use crate::show::{message_number, one_line, plain, room, truncate, width};
 use crate::text;
 
 const LEFT: Style = AnsiColor::Red.on_default();
@@ -56,7 +56,9 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     for (mark, style, session, entries) in
         [('-', LEFT, &left, &left_rest), ('+', RIGHT, &right, &right_rest)]
     {
-        let own = text!("diff-own", id = plain(&session.id), count = entries.len());
+        let numbering = log.numbering(session)?;
+        let own_count = numbering.count(session.tip.position()) - numbering.count(shared);
+        let own = text!("diff-own", id = plain(&session.id), count = own_count);
         writeln!(out, "{style}{mark} {own}{style:#}")?;
         let limit = if arguments.limit == 0 { entries.len() } else { arguments.limit };
         for entry in entries.iter().take(limit) {
@@ -64,7 +66,7 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
             writeln!(
                 out,
                 "{style}{mark}{:>6}  {:<9}{style:#} {}",
-                entry.position,
+                message_number(&numbering, entry.position),
                 entry.role.name(),
                 truncate(&text, room(20))
             )?;
@@ -97,10 +99,10 @@ fn head(out: &mut impl Write, log: &Log, shared: u64, left: &Session) -> Result<
         writeln!(out, "{}", text!("diff-nothing-shared"))?;
         return Ok(());
     }
-    let last = log.entries_in(left.tip, shared - 1..shared)?;
-    let last = last.first().map(|entry| one_line(&entry.message(parse_stored)));
-    let start = text!("diff-shared", count = shared);
-    let last = truncate(&last.unwrap_or_default(), room(width(&start)));
-    writeln!(out, "{start}{last}")?;
+    let last = log.entries_in(left.tip, shared - 1..shared)?.pop();
+    let text = last.map(|entry| one_line(&entry.message(parse_stored))).unwrap_or_default();
+    let count = log.numbering(left)?.count(shared);
+    let start = text!("diff-shared", count = count);
+    writeln!(out, "{start}{}", truncate(&text, room(width(&start))))?;
     Ok(())
 }

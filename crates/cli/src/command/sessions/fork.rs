@@ -27,7 +27,9 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let log = database.open_existing()?;
     let session = log.find(&arguments.id)?;
-    let fork = log.fork(&session.id, arguments.at, arguments.name.clone())?;
+    let numbering = log.numbering(&session)?;
+    let at = arguments.at.map(|number| numbering.position(number));
+    let fork = log.fork(&session.id, at, arguments.name.clone())?;
     let mut out = raw_output();
     if arguments.json {
         writeln!(out, "{}", serde_json::to_string(&fork)?)?;

@@ -28,5 +28,5 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let before = log.find(&arguments.id)?;
     let forward = || Ok(log.forward(&before.id, arguments.by)?);
     let after = arguments.files.move_session(&log, &before, forward)?;
-    report(&before, &after, arguments.json)
+    report(&log, &before, &after, arguments.json)
 }

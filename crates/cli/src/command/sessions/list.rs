@@ -72,6 +72,7 @@ fn table(out: &mut impl Write, log: &Log, sessions: &[Session]) -> Result<()> {
         text!("list-title")
     )?;
     for (session, name) in sessions.iter().zip(&names) {
+        let count = log.numbering(session)?.count(session.tip.position());
         let model = truncate(session.model.as_deref().unwrap_or("–"), 15);
         let kind = match session.relation {
             Relation::Main => String::new(),
@@ -81,7 +82,7 @@ fn table(out: &mut impl Write, log: &Log, sessions: &[Session]) -> Result<()> {
             out,
             "{}  {:>8}  {}  {}  {}",
             pad(name, wide),
-            number(usize::try_from(session.tip.position()).unwrap_or(usize::MAX)),
+            number(usize::try_from(count).unwrap_or(usize::MAX)),
             pad(&ago(now, session.active), 10),
             pad(&model, 15),
             truncate(&format!("{kind}{}", session.title), room(wide + 41))

@@ -32,5 +32,5 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
         after.with_context(|| text!("checkpoint-unknown", id = arguments.checkpoint.as_str()))
     };
     let after = arguments.files.move_session(&log, &before, restored)?;
-    report(&before, &after, arguments.json)
+    report(&log, &before, &after, arguments.json)
 }

@@ -46,7 +46,9 @@ struct Location {
 impl Location {
     fn target(&self, log: &Log, session: &Session) -> Result<RewindTarget> {
         Ok(match self {
-            Self { to: Some(position), .. } => RewindTarget::Position(*position),
+            Self { to: Some(number), .. } => {
+                RewindTarget::Position(log.numbering(session)?.position(*number))
+            }
             Self { by: Some(count), .. } => RewindTarget::Messages(*count),
             Self { turns: Some(count), .. } => RewindTarget::Turns(*count),
             Self { message: Some(id), .. } => RewindTarget::Message(message(log, session, id)?),
@@ -61,7 +63,7 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let target = arguments.to.target(&log, &before)?;
     let after =
         arguments.files.move_session(&log, &before, || Ok(log.rewind(&before.id, target)?))?;
-    report(&before, &after, arguments.json)
+    report(&log, &before, &after, arguments.json)
 }
 
 /// Finds the message of a session by a prefix of its id.
@@ -82,7 +84,7 @@ fn message(log: &Log, session: &Session, prefix: &str) -> Result<Id> {
 }
 
 /// Reports the length of a session before and after.
-pub fn report(before: &Session, after: &Session, json: bool) -> Result<ExitCode> {
+pub fn report(log: &Log, before: &Session, after: &Session, json: bool) -> Result<ExitCode> {
     if json {
         let mut out = raw_output();
         writeln!(out, "{}", serde_json::to_string(after)?)?;
@@ -92,8 +94,8 @@ pub fn report(before: &Session, after: &Session, json: bool) -> Result<ExitCode>
         let line = text!(
             "rewind-done",
             id = plain(&after.id),
-            before = before.tip.position(),
-            after = after.tip.position()
+            before = log.numbering(before)?.count(before.tip.position()),
+            after = log.numbering(after)?.count(after.tip.position())
         );
         writeln!(out, "{line}")?;
         out.flush()?;

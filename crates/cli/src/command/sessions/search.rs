@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use waterline_log::{Filter, Hit, Session, utc};
+use waterline_log::{Filter, Hit, Log, Session, utc};
 use waterline_provider::wire::parse_stored;
 
 use super::{ids, short};
@@ -53,7 +53,7 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
         hits.iter().try_for_each(|hit| writeln!(out, "{}", serde_json::to_string(hit)?))?;
     } else {
         let sessions = log.sessions(&Filter::default())?;
-        table(&mut out, &hits, &question, &sessions)?;
+        table(&mut out, &log, &hits, &question, &sessions)?;
     }
     if hits.is_empty() && !arguments.json {
         writeln!(out, "{}", text!("search-empty"))?;
@@ -65,7 +65,13 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
 
 /// Writes the hits of each session below a line with its id, date and title; the session with the
 /// best hit comes first.
-fn table(out: &mut impl Write, hits: &[Hit], question: &str, sessions: &[Session]) -> Result<()> {
+fn table(
+    out: &mut impl Write,
+    log: &Log,
+    hits: &[Hit],
+    question: &str,
+    sessions: &[Session],
+) -> Result<()> {
     let ids = ids(sessions);
     let mut groups: Vec<(Option<&str>, Vec<&Hit>)> = Vec::new();
     for hit in hits {
@@ -79,12 +85,13 @@ fn table(out: &mut impl Write, hits: &[Hit], question: &str, sessions: &[Session
         let session = sessions.iter().find(|session| Some(session.id.as_str()) == id);
         let name = id.map_or_else(|| text!("search-abandoned"), |id| short(id, &ids));
         let title = session.map_or("", |session| session.title.as_str());
+        let numbering = session.map(|it| log.numbering(it)).transpose()?.unwrap_or_default();
         writeln!(out, "{}", truncate(format!("{name}  {}", plain(title)).trim_end(), room(0)))?;
         for hit in hits {
             let start = format!(
                 "  {}  {:>6}  {:<9}  ",
                 date(hit.entry.time),
-                hit.entry.position,
+                numbering.count(hit.entry.position),
                 hit.entry.role.name()
             );
             let chars = room(width(&start)).min(MAX_PASSAGE_CHARS);

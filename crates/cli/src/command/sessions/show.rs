@@ -5,13 +5,13 @@ use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
 use waterline_agent::{State, Waiting};
-use waterline_log::{Detail, Filter, Log, Session};
+use waterline_log::{Detail, Filter, Log, Numbering, Session};
 use waterline_provider::wire::parse_stored;
 
 use super::{ago, relation};
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::{number, one_line, plain, room, truncate};
+use crate::show::{message_number, number, one_line, plain, room, truncate};
 use crate::text;
 
 /// Show a session: its state and its messages
@@ -36,14 +36,15 @@ pub struct Arguments {
 /// A session as it was after some of its messages.
 struct View {
     detail: Detail,
+    numbering: Numbering,
     end: u64,
 }
 
 pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let log = database.open_existing()?;
     let session = log.find(&arguments.id)?;
-    if let Some(position) = arguments.message {
-        return write_message(&log, &session, position);
+    if let Some(number) = arguments.message {
+        return write_message(&log, &session, number);
     }
     let view = view(&log, session, arguments)?;
     if arguments.json {
@@ -60,21 +61,27 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
 }
 
 fn view(log: &Log, session: Session, arguments: &Arguments) -> Result<View> {
-    let end = arguments.at.unwrap_or(session.tip.position());
-    if end > session.tip.position() {
-        let count = session.tip.position();
-        bail!(text!("show-too-few", session = session.id.as_str(), count = count, at = end));
+    let numbering = log.numbering(&session)?;
+    let tip = session.tip.position();
+    let count = numbering.count(tip);
+    if let Some(at) = arguments.at.filter(|at| *at > count) {
+        bail!(text!("show-too-few", session = session.id.as_str(), count = count, at = at));
     }
+    let end = arguments.at.map_or(tip, |number| numbering.position(number));
     let all = arguments.last == 0 || arguments.json;
     let start = if all { 0 } else { end.saturating_sub(arguments.last) };
-    Ok(View { detail: log.detail(session, start..end)?, end })
+    Ok(View { detail: log.detail(session, start..end)?, numbering, end })
 }
 
-fn write_message(log: &Log, session: &Session, position: u64) -> Result<ExitCode> {
+/// Writes the bytes of a message; number 0 is the system prompt.
+fn write_message(log: &Log, session: &Session, number: u64) -> Result<ExitCode> {
+    let numbering = log.numbering(session)?;
+    let position = if number == 0 { 1 } else { numbering.position(number) };
     let entries = log.entries_in(session.tip, position.saturating_sub(1)..position)?;
-    let entry = entries.first().filter(|_| position > 0);
+    let is_meant = number > 0 || numbering.number(position).is_none();
+    let entry = entries.first().filter(|_| is_meant);
     let id = session.id.as_str();
-    let number = position.to_string();
+    let number = number.to_string();
     let entry =
         entry.ok_or_else(|| anyhow!(text!("show-no-message", session = id, number = number)))?;
     let mut out = raw_output();
@@ -89,7 +96,8 @@ fn children(out: &mut impl Write, log: &Log, below: &[Session], depth: usize) ->
     for child in below {
         let indent = "  ".repeat(depth);
         let kind = relation(child.relation);
-        let messages = text!("count-messages", count = child.tip.position());
+        let count = log.numbering(child)?.count(child.tip.position());
+        let messages = text!("count-messages", count = count);
         let line = format!("{indent}└ {kind} {}, {messages}", child.id);
         writeln!(out, "{}", truncate(&format!("{line}  {}", child.title), room(0)))?;
         if depth < DEPTH {
@@ -119,17 +127,19 @@ fn head(out: &mut impl Write, log: &Log, view: &View) -> Result<()> {
     }
     children(out, log, &view.detail.children, 1)?;
     for branch in view.detail.branches.iter().filter(|branch| !branch.is_current) {
+        let numbering = log.numbering(&Session { tip: branch.tip, ..session.clone() })?;
         let line = text!(
             "show-branch",
-            shared = branch.shared,
-            count = branch.tip.position(),
+            shared = numbering.count(branch.shared),
+            count = numbering.count(branch.tip.position()),
             last = branch.id.map(|id| id.short()).unwrap_or_default()
         );
         writeln!(out, "  {line}")?;
     }
-    folds(out, &view.detail)?;
+    folds(out, view)?;
     if view.detail.cleared > 0 {
-        writeln!(out, "  {}", text!("show-cleared", position = view.detail.cleared))?;
+        let cleared = view.numbering.count(view.detail.cleared);
+        writeln!(out, "  {}", text!("show-cleared", position = cleared))?;
     }
     state(out, session)
 }
@@ -137,9 +147,10 @@ fn head(out: &mut impl Write, log: &Log, view: &View) -> Result<()> {
 /// Returns the length of a session, its settings and its age.
 fn facts(view: &View, now: i64) -> Vec<String> {
     let session = &view.detail.session;
-    let mut facts = vec![text!("count-messages", count = session.tip.position())];
+    let count = view.numbering.count(session.tip.position());
+    let mut facts = vec![text!("count-messages", count = count)];
     if view.end < session.tip.position() {
-        facts.push(text!("show-at", count = view.end));
+        facts.push(text!("show-at", count = view.numbering.count(view.end)));
     }
     facts.extend(session.model.as_deref().map(plain));
     facts.extend(session.policy.as_ref().map(|name| text!("show-policy", name = plain(name))));
@@ -150,12 +161,13 @@ fn facts(view: &View, now: i64) -> Vec<String> {
 }
 
 /// Writes the folds of a session and its summary.
-fn folds(out: &mut impl Write, detail: &Detail) -> Result<()> {
+fn folds(out: &mut impl Write, view: &View) -> Result<()> {
+    let View { detail, numbering, .. } = view;
     for generation in &detail.generations {
         let line = text!(
             "show-fold",
             number = generation.number.to_string(),
-            position = generation.position,
+            position = numbering.count(generation.position),
             before = generation.fold.tokens_before,
             after = generation.fold.tokens_after,
             reason = plain(&generation.fold.reason)
@@ -167,8 +179,8 @@ fn folds(out: &mut impl Write, detail: &Detail) -> Result<()> {
         let line = text!(
             "show-summary",
             version = summary.version.to_string(),
-            start = summary.start + 1,
-            end = summary.until,
+            start = numbering.count(summary.start) + 1,
+            end = numbering.count(summary.until),
             tokens = summary.tokens
         );
         writeln!(out, "  {line}")?;
@@ -204,17 +216,18 @@ fn waiting(pending: &Waiting) -> String {
 }
 
 fn messages(out: &mut impl Write, view: &View) -> Result<()> {
-    let first = view.detail.entries.first().map_or(view.end, |entry| entry.position - 1);
+    let before = view.detail.entries.first().map_or(view.end, |entry| entry.position - 1);
+    let earlier = view.numbering.count(before);
     writeln!(out)?;
-    if first > 0 {
-        writeln!(out, "{}", text!("show-earlier", count = first))?;
+    if earlier > 0 {
+        writeln!(out, "{}", text!("show-earlier", count = earlier))?;
     }
     for entry in &view.detail.entries {
         let message = entry.message(parse_stored);
         writeln!(
             out,
             "{:>6}  {:<9} {:>8}  {}",
-            entry.position,
+            message_number(&view.numbering, entry.position),
             entry.role.name(),
             number(entry.tokens),
             truncate(&one_line(&message), room(28))

@@ -211,7 +211,8 @@ fn streaming_ends_with_the_same_screen() {
         "Intro:\n```rust\nfn main() { println!(\"*a*\"); }\n\n```\n# After\n---\n\n[a](b)",
     );
     check_streaming(
-        "Title\n---\n\n1. one\n   - two **three\n     four**\n\n2. five\n\n> quote\n> - item\n\nend",
+        "Title\n---\n\n1. one\n   - two **three\n     four**\n\n2. five\n\n> quote\n> - \
+         item\n\nend",
     );
     check_streaming(
         "a\n| x | y |\n|---|---|\n| 漢 | b |\n\n- |c|d|\n  |-|-|\n  |e|f|\n\nend [l](m)",

@@ -1,5 +1,5 @@
-//! Migrates rows from format 3 to format 4: adds the checksum column to every table, and indexes the
-//! artifacts.
+//! Migrates rows from format 3 to format 4: adds the checksum column to every table, and indexes
+//! the artifacts.
 
 use crate::compress::decompress;
 use crate::error::Result;
@@ -21,8 +21,8 @@ pub(super) fn run(connection: &mut dyn Connection) -> Result<()> {
     index_artifacts(connection)
 }
 
-/// Copies a table into one with a checksum column: SQLite cannot add a stored generated column to an
-/// existing table. The caller has switched foreign keys off.
+/// Copies a table into one with a checksum column: SQLite cannot add a stored generated column to
+/// an existing table. The caller has switched foreign keys off.
 fn rebuild(connection: &mut dyn Connection, table: &Table) -> Result<()> {
     let name = table.name;
     let damaged = || format!("the definition of table {name}");

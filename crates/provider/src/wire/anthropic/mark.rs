@@ -80,8 +80,14 @@ mod tests {
     #[test]
     fn system_prompt_and_the_two_newest_messages_are_marked() {
         let user = r#"{"role":"user","content":"hi"}"#;
-        let thinks = r#"{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"s"}]}"#;
-        let answer = r#"{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}"#;
+        let thinks = concat!(
+            r#"{"role":"assistant","content":[{"type":"thinking","thinking":"x","#,
+            r#""signature":"s"}]}"#
+        );
+        let answer = concat!(
+            r#"{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"text","#,
+            r#""text":"b"}]}"#
+        );
         let found = marked(Some(r#""be brief""#), &[user, answer, thinks, user]);
         assert_eq!(
             found[0],
@@ -90,12 +96,18 @@ mod tests {
         assert_eq!(found[1], user);
         assert_eq!(
             found[2],
-            r#"{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"text","text":"b","cache_control":{"type":"ephemeral"}}]}"#
+            concat!(
+                r#"{"role":"assistant","content":[{"type":"text","text":"a"},{"type":"text","#,
+                r#""text":"b","cache_control":{"type":"ephemeral"}}]}"#
+            )
         );
         assert_eq!(found[3], thinks);
         assert_eq!(
             found[4],
-            r#"{"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}]}"#
+            concat!(
+                r#"{"role":"user","content":[{"type":"text","text":"hi","#,
+                r#""cache_control":{"type":"ephemeral"}}]}"#
+            )
         );
     }
 

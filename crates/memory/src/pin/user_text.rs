@@ -1,16 +1,16 @@
-//! Removing what the user did not write: code, and tags that client programs add to messages.
+//! The text that the user wrote: without code, and without the tags that client programs add.
 
-/// Tags of clients are shorter.
+/// The longest name of a client tag.
 const LONGEST_TAG: usize = 100;
 
-/// Returns a text without code fences and client tags. One that is not closed ends the text.
-pub(super) fn without_asides(text: &str) -> String {
+/// Returns a text without code fences and client tags. The text ends at one that is not closed.
+pub(super) fn without_code_and_tags(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find(['`', '<']) {
         let (before, from) = rest.split_at_checked(at).unwrap_or((rest, ""));
         kept.push_str(before);
-        rest = match after_aside(from) {
+        rest = match after_code_or_tag(from) {
             Some(after) => {
                 kept.push(' ');
                 after
@@ -27,7 +27,7 @@ pub(super) fn without_asides(text: &str) -> String {
 }
 
 /// Returns what follows the fence or tag that a text starts with.
-fn after_aside(text: &str) -> Option<&str> {
+fn after_code_or_tag(text: &str) -> Option<&str> {
     if let Some(code) = text.strip_prefix("```") {
         return Some(code.split_once("```").map_or("", |(_, after)| after));
     }

@@ -1,0 +1,150 @@
+//! What stages ask a draft: its atoms and turns, its tokens, and what must stay.
+
+use super::{Draft, Item};
+use crate::history::{AtomKind, View};
+use crate::setting::Threshold;
+use crate::summary::Summarise;
+
+/// The ledger grows in a conversation that is longer than this many windows.
+const LEDGER_WINDOWS: usize = 4;
+
+impl Draft<'_> {
+    /// Returns the items, one per atom, oldest first.
+    #[must_use]
+    pub fn items(&self) -> &[Item] {
+        &self.items
+    }
+
+    /// Returns the item of an atom.
+    #[must_use]
+    pub fn item(&self, at: usize) -> Option<&Item> {
+        self.items.get(at)
+    }
+
+    /// Returns the tokens of the context with the current items.
+    #[must_use]
+    pub const fn total(&self) -> usize {
+        self.total
+    }
+
+    /// Returns the tokens of the context with the current items and a summary: the one that a stage
+    /// asked for, or the one that the context had.
+    #[must_use]
+    pub fn projected(&self) -> usize {
+        self.total + if self.summary.is_some() { self.reserved() } else { self.summary_before }
+    }
+
+    /// Returns the most tokens that the summary block may take.
+    #[must_use]
+    pub fn reserved(&self) -> usize {
+        self.summary
+            .as_ref()
+            .map_or(0, |settings| self.marks.tokens(settings.max) + self.ledger_tokens(settings))
+    }
+
+    /// Returns the most tokens of the ledger. More values compete for it in a long conversation, so
+    /// it grows with the conversation once that is longer than a few windows.
+    #[must_use]
+    pub fn ledger_tokens(&self, settings: &Summarise) -> usize {
+        let base = self.marks.tokens(settings.ledger);
+        let conversation = self.history.tokens().saturating_sub(self.history.system_tokens());
+        let usual = (self.marks.available * LEDGER_WINDOWS).max(1);
+        let grown = base.saturating_mul(conversation) / usual;
+        base.max(grown.min(self.marks.tokens(settings.ledger_max)))
+    }
+
+    /// Returns whether the context would have more tokens than this.
+    #[must_use]
+    pub fn is_over(&self, threshold: Threshold) -> bool {
+        self.projected() > self.marks.threshold(threshold)
+    }
+
+    /// Returns the tokens of the context before the fold.
+    #[must_use]
+    pub const fn before(&self) -> usize {
+        self.before
+    }
+
+    /// Returns the kind of an atom.
+    #[must_use]
+    pub fn kind(&self, at: usize) -> AtomKind {
+        self.history.atom(at).map_or(AtomKind::Empty, |atom| atom.kind)
+    }
+
+    /// Returns whether an atom is still sent and is not a system message.
+    #[must_use]
+    pub fn is_kept(&self, at: usize) -> bool {
+        self.item(at).is_some_and(|item| item.treatment.is_sent())
+            && self.kind(at) != AtomKind::System
+    }
+
+    /// Returns the kept atoms of the conversation, newest first.
+    pub fn newest_first(&self) -> impl Iterator<Item = usize> + use<> {
+        let kept: Vec<usize> = (0..self.items.len()).rev().filter(|&at| self.is_kept(at)).collect();
+        kept.into_iter()
+    }
+
+    /// Returns the kept atoms of the conversation, oldest first.
+    pub fn oldest_first(&self) -> impl Iterator<Item = usize> + use<> {
+        let kept: Vec<usize> = (0..self.items.len()).filter(|&at| self.is_kept(at)).collect();
+        kept.into_iter()
+    }
+
+    /// Returns the turns of which something is still sent, oldest first.
+    #[must_use]
+    pub fn kept_turns(&self) -> Vec<usize> {
+        let turns = 0..self.history.turns().len();
+        turns.filter(|&turn| self.history.turn_atoms(turn).any(|at| self.is_kept(at))).collect()
+    }
+
+    /// Returns the atoms that open the steps of which something is still sent, oldest first.
+    #[must_use]
+    pub fn kept_steps(&self) -> Vec<usize> {
+        let steps = self.history.steps();
+        let ends = steps.iter().skip(1).copied().chain([self.items.len()]);
+        // A pinned message stays without its step.
+        let counts = |at| self.is_kept(at) && self.item(at).is_some_and(|item| !item.pinned);
+        let kept = steps.iter().copied().zip(ends).filter(|&(from, to)| (from..to).any(counts));
+        kept.map(|(from, _)| from).collect()
+    }
+
+    /// Returns the user message that opens the turn of an atom.
+    #[must_use]
+    pub fn opener_of(&self, at: usize) -> Option<usize> {
+        let turn = self.history.atom(at).map_or(0, |atom| atom.turn);
+        let mut openers = self.history.turns().iter().take(turn).rev().copied();
+        openers.find(|&opener| opener < at && self.kind(opener) == AtomKind::User)
+    }
+
+    /// Returns whether a stage of the policy replaces what is dropped with a summary.
+    #[must_use]
+    pub fn summarises(&self) -> bool {
+        self.stages.iter().any(|stage| stage.summarises())
+    }
+
+    /// Returns the first atom of the running turn.
+    #[must_use]
+    pub fn running(&self) -> usize {
+        self.history.turns().last().copied().unwrap_or(0)
+    }
+
+    /// Returns whether an atom must stay under every policy: the newest user message and the newest
+    /// step.
+    #[must_use]
+    pub fn is_protected(&self, at: usize) -> bool {
+        let latest = [self.history.latest_user(), self.history.latest_text()];
+        let mut atoms =
+            latest.into_iter().flatten().filter_map(|message| self.history.atom_of(message));
+        atoms.any(|atom| atom == at) || Some(at) == self.newest()
+    }
+
+    pub(super) fn newest(&self) -> Option<usize> {
+        (0..self.items.len()).rev().find(|&at| self.is_kept(at))
+    }
+
+    /// Returns what is sent for an atom.
+    #[must_use]
+    pub fn views(&self, at: usize) -> Vec<View> {
+        self.item(at).map(|item| item.views(self.history)).unwrap_or_default()
+    }
+}
