@@ -13,7 +13,7 @@ use waterline_agent::tool::{
     CallInfo, Callable, Capability, Failure, Output, ToolContext, Toolbox, info_of,
 };
 use waterline_agent::{ApprovalReply, Local, UserInput};
-use waterline_sandbox::Shell;
+use waterline_sandbox::{Grant, Shell};
 
 /// Commands that delete everything, overwrite disks or stop the machine.
 const CRITICAL: &[&str] = &[
@@ -405,7 +405,64 @@ fn protected_paths_need_approval_in_every_mode() {
         let decision = decide(&approval, "run_bash_command", &commit(&[".git", ".git/hooks"]));
         assert!(matches!(decision, Decision::Ask { in_advance: false, .. }), "{mode:?}");
         assert_eq!(bash(&approval, "git commit -m x"), Decision::Run, "{mode:?}");
+        let approval = Approval { unprotected: vec![".git".to_owned()], ..approval };
+        let decision = decide(&approval, "run_bash_command", &commit(&[".git"]));
+        assert_eq!(decision, Decision::Run, "{mode:?}: the config allows it");
     }
+}
+
+/// Without a question, a file tool changes a protected path only if the user agreed by name.
+#[tokio::test]
+async fn a_mode_that_does_not_ask_refuses_protected_paths() {
+    for (mode, unprotected, is_written) in
+        [(Mode::None, "", false), (Mode::Custom, ".git", false), (Mode::None, ".git/hooks", true)]
+    {
+        let bed = TestBed::new();
+        let project = bed.directory.path().join("project");
+        std::fs::create_dir_all(project.join(".git/hooks")).unwrap();
+        let hook = project.canonicalize().unwrap().join(".git/hooks/pre-commit");
+        let own = json!({"path": ".bashrc", "content": "own"});
+        let server = model(vec![
+            calls("write_file", json!({"path": hook, "content": "x"})),
+            calls("edit_file", json!({"path": hook, "old": "x", "new": "id"})),
+            calls("write_file", own),
+            says("done"),
+        ]);
+        let mut config = bed.config(&server);
+        config.grants = vec![Grant { path: project, writable: true }];
+        config.approval.mode = mode;
+        config.approval.unprotected = vec![unprotected.to_owned()];
+        let mut agent = bed.open(config).await;
+        agent.turn(UserInput::new("go")).await.unwrap();
+        assert_eq!(hook.exists(), is_written, "{mode:?} {unprotected}");
+        let story = bed.story("s");
+        let refused = "agent.writable_protected = [\".git/hooks\"]";
+        assert_eq!(story[2].contains(refused), !is_written, "{story:?}");
+        assert_eq!(story[4].contains(refused), !is_written, "{story:?}");
+        assert!(
+            agent.workspace().path().join(".bashrc").exists(),
+            "not in the workspace: {story:?}"
+        );
+        assert!(bed.watcher.requests.lock().unwrap().is_empty());
+    }
+}
+
+/// "Always" for a tool does not cover protected paths.
+#[test]
+fn always_covers_a_protected_path_only_by_its_name() {
+    let approval = confined();
+    let asked = |path: &str, local: &Local| {
+        let arguments = json!({"path": path, "content": "x"}).to_string();
+        let info = info("write_file", &arguments);
+        let call =
+            CallRequest { tool: "write_file", info: &info, arguments: &arguments, identity: None };
+        (is_asked(&approval.decide(call, local)), Approval::grant(call))
+    };
+    let mut local = Local::default();
+    local.approvals.push(asked(".env", &local).1);
+    assert!(!asked(".env", &local).0 && asked(".git/hooks/pre-commit", &local).0);
+    local.approvals.push(asked(".git/hooks/pre-commit", &local).1);
+    assert!(!asked(".git/hooks/pre-push", &local).0 && asked(".bashrc", &local).0);
 }
 
 /// If the kernel does not confine commands, approval is the only protection.

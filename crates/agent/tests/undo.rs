@@ -134,6 +134,7 @@ async fn edits_and_new_files_are_taken_back_and_made_again() {
     assert_eq!(project.undo(2).await, expected);
     assert_eq!(project.read("calc.py").unwrap(), "def add(a, b):\n    return a - b\n");
     assert_eq!(project.read("tests/test_calc.py"), None);
+    assert!(!project.path.join("tests").exists(), "the turn created the directory");
     assert_eq!(project.redo().await.len(), 2);
     assert_eq!(project.read("calc.py").unwrap(), "def add(a, b):\n    return b + a\n");
     assert_eq!(project.read("tests/test_calc.py").unwrap(), "assert add(1, 1) == 2\n");
@@ -335,6 +336,34 @@ async fn a_file_that_is_too_large_is_left_and_named() {
         [outcome("a.txt", FileOutcome::Restored), outcome("big.bin", FileOutcome::TooLarge)]
     );
     assert!(project.path.join("big.bin").exists());
+    let notices = project.bed.watcher.event_lines().concat();
+    assert!(notices.contains("big.bin: this change cannot be undone"), "{notices}");
+}
+
+/// Only what the turn created is removed, and only if it is empty.
+#[tokio::test]
+async fn directories_that_a_turn_created_go_and_come_with_it() {
+    let mut project = Project::new(|at| {
+        let (root, deep) = (at(""), at("one/two/a.txt"));
+        vec![
+            bash(&format!("cd {root} && mkdir -p made/deep kept && echo x > own/new.txt")),
+            write(&deep, "a"),
+            says("done"),
+        ]
+    })
+    .await;
+    std::fs::create_dir(project.path.join("own")).unwrap();
+    project.turn("go").await;
+    let directories = ["made/deep", "kept", "one/two", "own"];
+    let exist = |project: &Project| directories.map(|name| project.path.join(name).is_dir());
+    assert_eq!(exist(&project), [true; 4]);
+    project.write("kept/mine.txt", "mine");
+    project.undo(1).await;
+    assert_eq!(exist(&project), [false, true, false, true]);
+    assert!(!project.path.join("made").exists() && !project.path.join("one").exists());
+    project.redo().await;
+    assert_eq!(exist(&project), [true; 4]);
+    assert_eq!(project.read("one/two/a.txt").unwrap(), "a");
 }
 
 /// A record is only as good as its origin: exports have none, and imported ones would be ignored.
@@ -360,9 +389,9 @@ async fn an_imported_session_changes_no_files() {
     assert_eq!(other.stats().unwrap().artifacts, 0);
     // The records go with the session.
     project.agent = None;
-    assert!(log.stats().unwrap().artifacts >= 3);
+    assert_eq!(log.stats().unwrap().file_versions, 2);
     log.erase(&EraseTarget::Session("s".to_owned())).unwrap();
-    assert_eq!(log.stats().unwrap().artifacts, 0);
+    assert_eq!(log.stats().unwrap().file_versions, 0);
 }
 
 /// An approval shows the whole change, also of an existing file that is overwritten.

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use waterline_agent::changes::{FileOutcome, MAX_FILE_BYTES, MovedFile, apply_moves, plan_moves};
+use waterline_agent::changes::{FileOutcome, MovedFile, apply_moves, plan_moves};
 use waterline_agent::state::edit;
 use waterline_agent::{AgentError, Local};
 use waterline_config::{Config, workspaces};
@@ -90,14 +90,12 @@ pub fn report(moved: &[MovedFile]) -> Vec<String> {
         let paths: Vec<&String> = found.map(|file| &file.path).collect();
         (!paths.is_empty()).then(|| names(paths.into_iter()))
     };
-    let limit = MAX_FILE_BYTES / 1_000_000;
     let lines = [
         with(&FileOutcome::Restored).map(|paths| text!("files-restored", paths = paths)),
         with(&FileOutcome::Removed).map(|paths| text!("files-removed", paths = paths)),
         with(&FileOutcome::RestoredInPart).map(|paths| text!("files-in-part", paths = paths)),
         with(&FileOutcome::ChangedMeanwhile).map(|paths| text!("files-kept", paths = paths)),
-        with(&FileOutcome::TooLarge)
-            .map(|paths| text!("files-too-large", paths = paths, limit = limit)),
+        with(&FileOutcome::TooLarge).map(|paths| text!("files-too-large", paths = paths)),
     ];
     let failed = moved.iter().filter_map(|file| match &file.outcome {
         FileOutcome::Failed(why) => {

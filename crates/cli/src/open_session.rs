@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use waterline_agent::Start;
+use waterline_agent::{Start, State};
 use waterline_config::{Config, Overrides};
 use waterline_log::{Log, Session};
 
@@ -51,7 +51,8 @@ pub fn start(session: Option<&String>, resume: Option<&String>) -> Start {
     }
 }
 
-/// Applies the preferences of the user that the flags name, else of the session's user.
+/// Applies the preferences of the user that the flags name, else of the session's user, and the
+/// model that the session prefers.
 pub fn add_preferences(
     config: &mut Config,
     log: &Log,
@@ -59,8 +60,11 @@ pub fn add_preferences(
     session: Option<&Session>,
 ) -> Result<()> {
     let owner = session.and_then(|session| session.user.as_deref());
-    if let Some(user) = overrides.user.as_deref().or(owner) {
-        config.add_preferences(user, &log.preferences(user)?)?;
+    let user = overrides.user.as_deref().or(owner).unwrap_or_default();
+    config.add_preferences(user, &log.preferences(user)?)?;
+    let state = session.map(State::of).transpose()?;
+    if let Some(model) = state.and_then(|state| state.model_pref) {
+        config.add_session_model(&model);
     }
     Ok(())
 }

@@ -169,3 +169,40 @@ fn killed_while_a_truncated_answer_was_continued() {
     resume(&world);
     assert_eq!(world.server.received().len(), 3, "the turn is finished");
 }
+
+/// A chat that is killed before the first message leaves a session that is not listed, and that the
+/// next chat removes. A chat that is still open keeps its session.
+#[test]
+fn a_killed_chat_without_a_message_leaves_no_session() {
+    let world = World::new(vec![says("four metres")]);
+    let open = |id: &str| {
+        let shown = std::fs::File::create(world.path(id)).unwrap();
+        let mut chat = world.command("chat", &["--session", id]);
+        chat.stdin(Stdio::piped()).stdout(shown.try_clone().unwrap()).stderr(shown);
+        chat.spawn().unwrap()
+    };
+    let workspace = |id: &str| world.path(".local/share/waterline/workspaces").join(id);
+    let [killed, mut waiting] = ["killed", "waiting"].map(open);
+    let log = || waterline_log::Log::open(world.path("log.db").to_str().unwrap()).unwrap();
+    for id in ["killed", "waiting"] {
+        let shown = || std::fs::read_to_string(world.path(id)).unwrap();
+        until("the greeting", || shown().contains(id) && log().session(id).is_ok());
+    }
+    kill(killed);
+    let listed = || world.plain(&["sessions", "list", "--db", "log.db"]).1;
+    assert!(!listed().contains("killed") && !listed().contains("waiting"), "{}", listed());
+    // As if they were from yesterday.
+    for id in ["killed", "waiting"] {
+        log().set_active(id, log().now() - 86_400_000).unwrap();
+    }
+    let mut next = open("next");
+    until("the removal", || log().session("killed").is_err() && !workspace("killed").exists());
+    assert!(log().session("waiting").is_ok() && workspace("waiting").exists());
+    let mut typed = waiting.stdin.take().unwrap();
+    std::io::Write::write_all(&mut typed, b"how high?\n").unwrap();
+    drop(typed);
+    assert!(waiting.wait().unwrap().success());
+    assert!(listed().contains("how high?"), "{}", listed());
+    drop(next.stdin.take());
+    next.wait().unwrap();
+}

@@ -610,6 +610,7 @@ fn errors_are_one_sentence_with_the_next_step() {
         assert_eq!(ended.err.trim_end().lines().count(), 1, "{}", ended.err);
     };
     fails(&["list"], "no log at");
+    fails(&["list"], "waterline chat --db");
     let file = fixture.file("a.json", &conversation("talk", &["one"]));
     fixture.sessions(&["import", &file]);
     fails(&["show", "absent"], "session \"absent\" not found");

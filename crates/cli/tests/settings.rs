@@ -470,3 +470,58 @@ fn s3_32_users_have_their_own_preferences_and_sessions() {
     assert_eq!(misfit.0, 2, "the policy has no such stage: {}", misfit.1);
     assert_eq!(config(&["unset", "--user", "ann", "window.messages"]).0, 0);
 }
+
+/// S0.21: the model that the user prefers is used in new sessions, unless a flag names another.
+#[test]
+fn s0_21_new_sessions_use_the_preferred_model() {
+    let world = World::new((0..4).map(|at| says(format!("answer {at}"))).collect());
+    let models = ["small", "big"]
+        .map(|name| format!("[models.{name}]\nbase_url = {:?}\nwindow = 9000\n", world.server.url));
+    world.write(".config/waterline/config.toml", &models.concat());
+    let chat = |lines: &str| {
+        let mut chat = world.program();
+        chat.args(["chat", "--db", "log.db"]).stdin(Stdio::piped());
+        let mut chat = chat.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        chat.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
+        let output = chat.wait_with_output().unwrap();
+        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    };
+    let asked = |arguments: &[&str]| {
+        let (code, _, err) = world.plain(&[&["run", "--db", "log.db", "hi"], arguments].concat());
+        assert_eq!(code, 0, "{err}");
+        let body = world.server.received().pop().unwrap().body;
+        let body: serde_json::Value = serde_json::from_str(&body).unwrap();
+        body["model"].as_str().unwrap().to_owned()
+    };
+
+    let shown = chat("/model prefer\n/model prefer nowhere\n/model prefer small\n/status\n");
+    assert!(shown.contains("No preferred model"), "{shown}");
+    assert!(shown.contains("A new session would not find nowhere"), "{shown}");
+    assert!(shown.contains("New sessions now use small"), "{shown}");
+    assert!(shown.contains("offline (chosen automatically)"), "this session stays: {shown}");
+    assert_eq!(asked(&[]), "small");
+    assert_eq!(asked(&["--model", "big"]), "big");
+    let shown = chat("/status\n/model prefer\n/model prefer none\n");
+    assert!(shown.contains("small (preferred)"), "{shown}");
+    assert!(shown.contains("New sessions use small"), "{shown}");
+    assert!(shown.contains("The preferred model is removed"), "{shown}");
+    assert!(chat("/status\n").contains("offline"));
+}
+
+/// S0.21: a session that prefers a model gets it, if the config describes that model.
+#[test]
+fn s0_21_the_preferred_model_of_a_session_is_read() {
+    let world = World::new((0..2).map(|at| says(format!("answer {at}"))).collect());
+    let text = format!("[models.vision]\nbase_url = {:?}\nwindow = 9000\n", world.server.url);
+    world.write(".config/waterline/config.toml", &text);
+    let log = waterline_log::Log::open(world.path("log.db").to_str().unwrap()).unwrap();
+    for (id, model) in [("a", "vision"), ("b", "elsewhere")] {
+        let state = serde_json::json!({"model_pref": model}).as_object().unwrap().clone();
+        log.create(waterline_log::Session { state, ..waterline_log::Session::new(id) }).unwrap();
+        let (code, _, err) = world.plain(&["run", "--db", "log.db", "--session", id, "hi"]);
+        assert_eq!(code, 0, "{err}");
+    }
+    let requests = world.server.received();
+    assert_eq!(requests.len(), 1, "a model that the config does not describe is not asked");
+    assert!(requests[0].body.contains(r#""model":"vision""#), "{}", requests[0].body);
+}

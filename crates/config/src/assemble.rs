@@ -255,6 +255,7 @@ fn limit(
     let rules =
         agent.rules.iter().map(|rule| approval::rule(&rule.tool, &rule.pattern, rule.answer));
     approval.rules = rules.collect::<Result<_, _>>()?;
+    approval.unprotected.clone_from(&agent.writable_protected);
     config.grants = agent.allow_dirs.iter().chain(&overrides.allow_dirs).cloned().collect();
     config.window = overrides.model.window;
     Ok(())

@@ -35,6 +35,8 @@ pub struct Config {
     pub environment: Arc<Environment>,
     /// The policy that the user prefers.
     pub(crate) preferred: ModelPolicy,
+    /// The model that the session or its user prefers.
+    pub(crate) preferred_model: Option<String>,
     /// Policies that the user chose.
     pub(crate) own_policies: BTreeSet<String>,
     /// Policies that the project's files name.
@@ -52,6 +54,7 @@ impl Config {
             notices: Vec::new(),
             environment,
             preferred: ModelPolicy::default(),
+            preferred_model: None,
             own_policies: BTreeSet::new(),
             project_policies: BTreeSet::new(),
             origins: Origins::built_in(),

@@ -41,7 +41,7 @@ pub use models::Models;
 pub use notice::Notice;
 pub use overrides::{ModelOverrides, Overrides};
 pub use place::Place;
-pub use preference::check_preferences;
+pub use preference::{MODEL as MODEL_PREFERENCE, check_preferences};
 pub use prices::{PriceSetting, RateSettings};
 pub use settings::{ModelSettings, Settings};
 pub use tokenizer::Tokenizer;

@@ -44,12 +44,16 @@ impl Models<'_> {
         let settings = &self.config.settings;
         let from_variable = || self.config.environment.variable("WATERLINE_MODEL");
         let from_config = || settings.model.clone();
-        let name = overrides.model.clone().or_else(from_variable).or_else(from_config);
+        let named = overrides.model.clone().or_else(from_variable);
+        // The caller's address is not that of the preferred model.
+        let preferred = self.config.preferred_model.as_deref();
+        let preferred = preferred.filter(|_| named.is_none() && overrides.base_url.is_none());
         let config_url = || settings.base_url.clone().filter(|_| overrides.model.is_none());
         let base = overrides.base_url.clone().or_else(config_url);
-        let mut target = match (name, base) {
-            (Some(name), base) => self.named(&name, base, overrides)?,
-            (None, Some(base)) => {
+        let mut target = match (preferred, named.or_else(from_config), base) {
+            (Some(name), ..) => self.preferred(name, overrides).await?,
+            (None, Some(name), base) => self.named(&name, base, overrides)?,
+            (None, None, Some(base)) => {
                 let servers = [("the server", base.trim_end_matches('/').trim_end_matches("/v1"))];
                 let Some(found) = local::find(&servers).await else {
                     // A server that cannot be reached is another error than one without a list.
@@ -58,7 +62,7 @@ impl Models<'_> {
                 };
                 self.local(local::Found { base, ..found }, overrides)?
             }
-            (None, None) => self.unconfigured(overrides).await?,
+            (None, None, None) => self.unconfigured(overrides).await?,
         };
         if overrides.window.is_some() {
             target.window = overrides.window;
@@ -66,6 +70,25 @@ impl Models<'_> {
         }
         self.add_facts(&mut target).await;
         Ok(target)
+    }
+
+    /// Returns a preferred model: as the config describes it, else at the config's server, else at
+    /// its provider.
+    async fn preferred(
+        &self,
+        name: &str,
+        overrides: &ModelOverrides,
+    ) -> Result<ModelTarget, ConfigError> {
+        let settings = &self.config.settings;
+        let elsewhere = self.named(name, None, overrides);
+        let own = settings.models.get(name).and_then(|own| own.base_url.as_ref());
+        let Some(base) = settings.base_url.clone().filter(|_| own.is_none()) else {
+            return elsewhere;
+        };
+        let is_there = settings.model.as_deref() == Some(name)
+            || elsewhere.is_err()
+            || !settings.is_untrusted && local::may_have(&base, name).await;
+        if is_there { self.named(name, Some(base), overrides) } else { elsewhere }
     }
 
     /// Adds what the model's server reports, if it is not a vendor's own server and something is

@@ -61,9 +61,9 @@ impl Value {
 pub(crate) struct Origins(BTreeMap<String, (String, String)>);
 
 impl Origins {
-    /// Adds a preference of a user.
-    pub(crate) fn add_preference(&mut self, user: &str, name: &str, value: &str) {
-        self.0.insert(name.to_owned(), (value.to_owned(), format!("preference of {user}")));
+    /// Adds a preference. `whose` is its origin.
+    pub(crate) fn add_preference(&mut self, whose: &str, name: &str, value: &str) {
+        self.0.insert(name.to_owned(), (value.to_owned(), whose.to_owned()));
     }
 
     /// Returns the defaults that are plain values. Others, such as the model, depend on a rule.

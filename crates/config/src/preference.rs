@@ -13,10 +13,11 @@ use crate::policy;
 const POLICY: &str = "policy";
 
 /// The name of the model.
-const MODEL: &str = "model";
+pub const MODEL: &str = "model";
 
 impl Config {
     /// Applies the preferences of a user: above the config files, below variables and overrides.
+    /// The empty name stands for the only user of a log.
     ///
     /// # Errors
     /// When the policy does not exist, or a key does not fit it.
@@ -25,34 +26,51 @@ impl Config {
         user: &str,
         preferences: &BTreeMap<String, String>,
     ) -> Result<(), ConfigError> {
-        check_policy(self, preferences)?;
-        let is_set = |name| self.environment.variable(name).is_some();
-        if let Some(model) = preferences.get(MODEL).filter(|_| !is_set("WATERLINE_MODEL")) {
-            self.settings.model = Some(model.clone());
-            self.origins.add_preference(user, MODEL, model);
+        if preferences.is_empty() {
+            return Ok(());
         }
-        if is_set("WATERLINE_POLICY") {
+        check_policy(self, preferences)?;
+        let whose = if user.is_empty() { "preference" } else { &format!("preference of {user}") };
+        if let Some(model) = preferences.get(MODEL) {
+            self.prefer_model(model, whose);
+        }
+        if self.environment.variable("WATERLINE_POLICY").is_some() {
             return Ok(());
         }
         self.preferred = policy_of(preferences);
         for (name, value) in preferences.iter().filter(|(name, _)| is_about_policy(name)) {
-            self.origins.add_preference(user, name, value);
+            self.origins.add_preference(whose, name, value);
         }
         Ok(())
     }
+
+    /// Applies the model that a session prefers, above the preferences of its user. A session may
+    /// come from elsewhere, so it can only choose among the models that the config describes.
+    pub fn add_session_model(&mut self, model: &str) {
+        if self.settings.models.contains_key(model) {
+            self.prefer_model(model, "preference of the session");
+        }
+    }
+
+    fn prefer_model(&mut self, model: &str, whose: &str) {
+        if self.environment.variable("WATERLINE_MODEL").is_none() {
+            self.preferred_model = Some(model.to_owned());
+            self.origins.add_preference(whose, MODEL, model);
+        }
+    }
 }
 
-/// Checks that preferences can be used together.
+/// Checks that `name` is a preference, and that the preferences can be used together.
 ///
 /// # Errors
-/// When a name is not that of a preference, the policy does not exist, or a key does not fit it.
+/// When it is not the name of a preference, the policy does not exist, or a key does not fit it.
 pub fn check_preferences(
     config: &Config,
+    name: &str,
     preferences: &BTreeMap<String, String>,
 ) -> Result<(), ConfigError> {
-    if let Some(unknown) = preferences.keys().find(|name| *name != MODEL && !is_about_policy(name))
-    {
-        return Err(ConfigError::Preference(unknown.clone()));
+    if name != MODEL && !is_about_policy(name) {
+        return Err(ConfigError::Preference(name.to_owned()));
     }
     check_policy(config, preferences)
 }

@@ -77,6 +77,19 @@ impl Log {
         })
     }
 
+    /// Returns the bytes of all file contents that are stored for a session, before compression.
+    ///
+    /// # Errors
+    /// If the log cannot be read.
+    pub fn file_version_bytes(&self, session: &str) -> Result<u64> {
+        self.read(|connection| {
+            let sql = "SELECT CAST(COALESCE(SUM(a.size), 0) AS BIGINT) FROM artifact_use u \
+                       JOIN artifact a ON a.hash = u.hash WHERE u.session = $1 AND a.media = $2";
+            let bytes = connection.number(sql, values![session, CONTENT])?;
+            Ok(u64::try_from(bytes).unwrap_or_default())
+        })
+    }
+
     /// Returns the content of a file with this [`content_hash`].
     ///
     /// # Errors

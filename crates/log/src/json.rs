@@ -210,6 +210,8 @@ impl Serialize for Stats {
             ("checkpoints", self.checkpoints),
             ("artifacts", self.artifacts),
             ("artifact_bytes", self.artifact_bytes),
+            ("file_versions", self.file_versions),
+            ("file_version_bytes", self.file_version_bytes),
             ("calls", self.calls),
             ("input", input),
             ("cache_read", cache_read),

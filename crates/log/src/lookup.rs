@@ -23,6 +23,13 @@ impl Session {
         self.tip.position() > 1
     }
 
+    /// Returns whether nothing was ever said in the session, as after a program that was killed
+    /// before the first message.
+    #[must_use]
+    pub fn is_blank(&self) -> bool {
+        !self.has_messages() && self.title.is_empty()
+    }
+
     /// Returns whether a user may look for the session: it has messages, and it is not the session
     /// of a sub-agent.
     #[must_use]

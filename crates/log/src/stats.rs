@@ -1,5 +1,6 @@
 //! Statistics about a log.
 
+use crate::artifact::{FILE_CHANGES, FILE_CONTENT};
 use crate::error::Result;
 use crate::log::Log;
 use crate::store::{Connection, values};
@@ -35,6 +36,10 @@ pub struct Stats {
     pub artifacts: u64,
     /// Bytes of the artifacts, before compression.
     pub artifact_bytes: u64,
+    /// Number of stored versions of files that sessions changed.
+    pub file_versions: u64,
+    /// Bytes of the file versions, before compression.
+    pub file_version_bytes: u64,
     /// Number of model calls.
     pub calls: u64,
     /// Prompt tokens of the calls: uncached, read from the cache, written to the cache.
@@ -80,6 +85,14 @@ impl Log {
     }
 }
 
+/// The total size of rows.
+const SIZE: &str = "CAST(COALESCE(SUM(size), 0) AS BIGINT)";
+
+/// Returns a query over the artifacts whose media type is, or is not, one of these.
+fn of_artifacts(what: &str, relation: &str, media: &[&str]) -> String {
+    format!("SELECT {what} FROM artifact WHERE media {relation} ('{}')", media.join("', '"))
+}
+
 fn count(connection: &mut dyn Connection) -> Result<Stats> {
     let mut number =
         |sql: &str| connection.number(sql, values![]).map(|n| u64::try_from(n).unwrap_or_default());
@@ -95,8 +108,10 @@ fn count(connection: &mut dyn Connection) -> Result<Stats> {
         generations: number("SELECT COUNT(*) FROM generation WHERE number > 0")?,
         summaries: number("SELECT COUNT(*) FROM summary")?,
         checkpoints: number("SELECT COUNT(*) FROM checkpoint")?,
-        artifacts: number("SELECT COUNT(*) FROM artifact")?,
-        artifact_bytes: number("SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM artifact")?,
+        artifacts: number(&of_artifacts("COUNT(*)", "NOT IN", &[FILE_CONTENT, FILE_CHANGES]))?,
+        artifact_bytes: number(&of_artifacts(SIZE, "NOT IN", &[FILE_CONTENT, FILE_CHANGES]))?,
+        file_versions: number(&of_artifacts("COUNT(*)", "IN", &[FILE_CONTENT]))?,
+        file_version_bytes: number(&of_artifacts(SIZE, "IN", &[FILE_CONTENT]))?,
         calls: number("SELECT COUNT(*) FROM usage")?,
         jobs: number("SELECT COUNT(*) FROM job WHERE state <> 'failed'")?,
         failed_jobs: number("SELECT COUNT(*) FROM job WHERE state = 'failed'")?,

@@ -6,6 +6,7 @@
 
 pub mod address;
 pub mod answer;
+mod connect;
 mod error;
 mod facts;
 pub mod http;
@@ -16,6 +17,7 @@ pub mod retry;
 mod stream;
 pub mod wire;
 
+pub use connect::connection_cause;
 pub use error::{CallError, Refused};
 pub use facts::{ModelFacts, ReportedPrice};
 pub use model::{Model, Request, ask};

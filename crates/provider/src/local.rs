@@ -1,6 +1,7 @@
 //! Finds model servers that run on this machine at their default ports.
 
-use crate::error::{CallError, causes};
+use crate::connect::connection_cause;
+use crate::error::CallError;
 use crate::facts::{self, Asker};
 
 /// The window assumed for a server that does not report one: the smallest default among them.
@@ -53,7 +54,7 @@ pub async fn reach(base: &str) -> Result<(), CallError> {
     let Some(asker) = Asker::new(base, None) else { return Ok(()) };
     match asker.connect().await {
         Err(error) if error.is_connect() => {
-            Err(CallError::Connect { url: base.to_owned(), text: causes(&error) })
+            Err(CallError::Connect { url: base.to_owned(), text: connection_cause(&error) })
         }
         _ => Ok(()),
     }
@@ -65,6 +66,14 @@ pub async fn models(base: &str) -> Vec<String> {
         Some(asker) => names(&asker).await,
         None => Vec::new(),
     }
+}
+
+/// Returns whether a server may have a model: it lists the name, perhaps with a version after it,
+/// or it lists nothing.
+pub async fn may_have(base: &str, name: &str) -> bool {
+    let names = models(base).await;
+    names.is_empty()
+        || names.iter().any(|known| known == name || known.split(':').next() == Some(name))
 }
 
 async fn names(asker: &Asker) -> Vec<String> {

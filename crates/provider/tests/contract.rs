@@ -533,9 +533,31 @@ async fn refused_connection_asks_whether_the_server_is_running() {
     let error = call("http://127.0.0.1:1", Wire::OPENAI_CHAT).await.1.unwrap_err();
     assert!(
         matches!(error, CallError::Connect { .. })
-            && error.to_string().contains("is the server running"),
+            && error.to_string().contains("connection refused; is the server running"),
         "{error}"
     );
+}
+
+/// The cause is named in plain words, and the address is in the text.
+#[tokio::test]
+async fn failed_connections_say_what_happened() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let _ = std::io::Write::write_all(&mut stream.unwrap(), b"not TLS\n");
+        }
+    });
+    for (base, cause) in [
+        ("http://127.0.0.1:1".to_owned(), "connection refused"),
+        ("http://no-such-host.invalid".to_owned(), "name not found"),
+        (format!("https://{address}"), "TLS: "),
+    ] {
+        let error = call(&base, Wire::OPENAI_CHAT).await.1.unwrap_err().to_string();
+        let host = base.split("://").nth(1).unwrap();
+        assert!(error.contains(cause) && error.contains(host), "{error}");
+        assert!(!error.contains("client error"), "{error}");
+    }
 }
 
 /// Dropping the call cancels it: the server sees the connection close.

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use waterline::message::{Body, Message, Role};
-use waterline::plan::FoldLevel;
+use waterline::plan::{FoldLevel, Slot};
 use waterline::reason::Reason;
 use waterline_provider::CallError;
 use waterline_provider::answer::{Answer, Stop};
@@ -195,13 +195,7 @@ impl LiveSession {
         let is_short =
             match self.reported.filter(|known| known.at == (self.at, self.generation.number)) {
                 Some(known) => {
-                    let added = (known.messages..self.history.len()).filter(|&index| {
-                        self.history
-                            .message(index)
-                            .is_some_and(|message| message.role != Role::Assistant)
-                    });
-                    let growth =
-                        correct(added.map(|index| self.history.message_tokens(index)).sum());
+                    let growth = correct(self.added_tokens(known.messages));
                     growth >= MIN_GROWTH_TOKENS
                         && real < known.prompt_tokens + growth * GROWTH_PERCENT / 100
                 }
@@ -211,6 +205,17 @@ impl LiveSession {
                 }
             };
         is_short && !self.generation.context(&self.history).any(has_thinking)
+    }
+
+    /// Returns the tokens that the context has for messages to the model from this index on, as they
+    /// were sent: a long result may have been truncated when it arrived.
+    fn added_tokens(&self, from: usize) -> usize {
+        let is_new = |slot: &&Slot| slot.sources.iter().all(|&source| source >= from);
+        let slots = self.generation.slots().iter().rev().take_while(is_new);
+        let views = slots.flat_map(|slot| &slot.views).filter(|view| {
+            view.message(&self.history).is_some_and(|message| message.role != Role::Assistant)
+        });
+        views.map(|view| view.tokens(&self.history)).sum()
     }
 
     /// Records the reported size of the prompt, to compare the next one with it.

@@ -176,9 +176,7 @@ async fn ineffective_folds_get_harder_and_warn_once() {
         Reply::Stream { events, piece: 0 }
     });
     let bed = TestBed::new();
-    // Without the stage that truncates such results when they arrive.
-    let policy = policy("auto", &[("fit.over", "100%"), ("fit.to", "100%")]);
-    let mut live = bed.open(config(&server, 3_000, policy)).await;
+    let mut live = bed.live(&server, 3_000).await;
     let mut notices = 0;
     let mut retries: Vec<String> = Vec::new();
     let mut next = user("look at everything");

@@ -103,6 +103,11 @@ impl Agent {
             };
             let mut directories = Vec::new();
             let mut decision = self.config.approval.decide(call_request, &self.local()?);
+            let is_write = info.capability == Capability::Write;
+            if decision == Decision::Run && is_write && !self.changed_directories(&info).is_empty()
+            {
+                decision = self.config.approval.decide_protected(call_request);
+            }
             if decision == Decision::Run {
                 directories = self.unapproved_directories(&info)?;
                 decision = self.config.approval.decide_change(call_request, &directories);
@@ -164,21 +169,25 @@ impl Agent {
         Ok(None)
     }
 
-    /// Returns the granted directories that a call may change and in which the user has not
-    /// approved changes yet.
-    fn unapproved_directories(&self, info: &CallInfo) -> Result<Vec<PathBuf>, AgentError> {
+    /// Returns the granted directories that a call may change.
+    fn changed_directories(&self, info: &CallInfo) -> Vec<PathBuf> {
         let granted = self.workspace.grants().filter(|grant| grant.writable);
-        let changed: Vec<PathBuf> = match info.capability {
+        match info.capability {
             Capability::Execute => granted.map(|grant| grant.path).collect(),
             Capability::Write => {
                 let location = info.subject.path().map(|path| self.workspace.location(path));
-                let Some(Ok(location)) = location else { return Ok(Vec::new()) };
+                let Some(Ok(location)) = location else { return Vec::new() };
                 let is_own = location.whole.starts_with(self.workspace.path());
                 let inside = granted.filter(|grant| location.whole.starts_with(&grant.path));
                 inside.filter(|_| !is_own).map(|grant| grant.path).collect()
             }
             _ => Vec::new(),
-        };
+        }
+    }
+
+    /// Returns the granted directories that a call may change and in which the user has not
+    /// approved changes yet.
+    fn unapproved_directories(&self, info: &CallInfo) -> Result<Vec<PathBuf>, AgentError> {
         let local = self.local()?;
         let is_approved = |path: &PathBuf| {
             let grant = Approval::change_grant(path);
@@ -186,7 +195,8 @@ impl Agent {
                 || self.shared.has_approved(&grant)
                 || self.config.approval.directories.iter().any(|known| known == path)
         };
-        Ok(changed.into_iter().filter(|path| !is_approved(path)).collect())
+        let changed = self.changed_directories(info).into_iter();
+        Ok(changed.filter(|path| !is_approved(path)).collect())
     }
 
     /// Returns whether a command runs although no one could be asked about changes: the kernel

@@ -9,7 +9,7 @@ use waterline_log::Id;
 use waterline_session::SessionError;
 
 use super::Agent;
-use crate::changes::{FileDiff, FileMove, FileOutcome, MovedFile, apply_moves, plan_moves};
+use crate::changes::{FileDiff, FileOutcome, MovedFile, Moves, apply_moves, plan_moves};
 use crate::error::AgentError;
 use crate::event::Event;
 use crate::state::{Local, State};
@@ -40,7 +40,7 @@ impl Agent {
         let moves = self.file_moves().await?;
         let workspace = Arc::clone(&self.workspace);
         let found = tokio::task::spawn_blocking(move || {
-            let conflicts = moves.iter().filter(|found| found.conflicts(&workspace));
+            let conflicts = moves.files.iter().filter(|found| found.conflicts(&workspace));
             conflicts.map(|found| found.path.clone()).collect()
         });
         Ok(found.await.map_err(|_| SessionError::Ending)?)
@@ -96,9 +96,9 @@ impl Agent {
         Ok(())
     }
 
-    async fn file_moves(&self) -> Result<Vec<FileMove>, AgentError> {
+    async fn file_moves(&self) -> Result<Moves, AgentError> {
         let from = self.local()?.files_at.and_then(|id| id.parse::<Id>().ok());
-        let Some(from) = from else { return Ok(Vec::new()) };
+        let Some(from) = from else { return Ok(Moves::default()) };
         let session = self.live.session().id.clone();
         Ok(self.live.on_log(move |log| plan_moves(log, &session, from)).await?)
     }
@@ -111,13 +111,10 @@ impl Agent {
         Ok(settled.map_err(|_| SessionError::Ending)??)
     }
 
-    /// Reports directories whose files commands can change without a record.
-    pub(super) fn report_uncovered(&self) {
-        for path in self.shared.recorder.take_uncovered() {
-            self.emit(&Event::Notice(format!(
-                "{} has more than 20,000 files; changes that commands make there cannot be undone",
-                path.display()
-            )));
+    /// Reports changes of files that cannot be taken back.
+    pub(super) fn report_unrecorded(&self) {
+        for found in self.shared.recorder.take_unrecorded() {
+            self.emit(&Event::Notice(found.to_string()));
         }
     }
 

@@ -349,7 +349,7 @@ impl Agent {
                 self.emit(&Event::Todos(todos.clone()));
             }
         }
-        self.report_uncovered();
+        self.report_unrecorded();
         let info = self.info(&finished.call);
         let id = finished.call.id;
         let changes =

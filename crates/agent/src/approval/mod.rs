@@ -140,6 +140,8 @@ pub struct Approval {
     pub tools: BTreeMap<String, Vec<Pattern>>,
     /// Whether the kernel confines commands.
     pub confined: bool,
+    /// Names of [protected paths](waterline_sandbox::protected) that may be changed without asking.
+    pub unprotected: Vec<String>,
 }
 
 impl Default for Approval {
@@ -155,6 +157,7 @@ impl Default for Approval {
             patterns,
             tools,
             confined: false,
+            unprotected: Vec::new(),
         }
     }
 }
@@ -196,12 +199,12 @@ impl Approval {
         // Without the sandbox, and for files that programs run, a person must look at the call.
         let in_advance = may_always
             && !is_unconfined
-            && asked.info.protected.iter().all(|name| name == protected::GIT);
+            && self.protected(asked).all(|name| name == protected::GIT);
         let ask = |reason: String| match Self::is_granted(asked, local) && may_always {
             true => Decision::Run,
             false => Decision::Ask { reason, may_always, in_advance },
         };
-        let must_ask = is_unconfined || executes && !asked.info.protected.is_empty();
+        let must_ask = is_unconfined || executes && self.protected(asked).next().is_some();
         match (custom, self.mode) {
             (Some(Ruling::Ask), _) => ask("a rule of the user requires approval".to_owned()),
             (Some(_), _) => Decision::Run,
@@ -230,6 +233,26 @@ impl Approval {
             _ => format!("it is the first change in {names}"),
         };
         Decision::Ask { reason, may_always: true, in_advance: true }
+    }
+
+    /// Decides on a file tool's change in a granted directory. [`Approval::decide`] comes first. The
+    /// modes that do not ask refuse to change a protected path: the user must agree to it by name.
+    #[must_use]
+    pub fn decide_protected(&self, asked: CallRequest<'_>) -> Decision {
+        let Some(name) = self.protected(asked).next() else { return Decision::Run };
+        if !matches!(self.mode, Mode::Custom | Mode::None) || self.custom(asked).is_some() {
+            return Decision::Run;
+        }
+        Decision::Refuse(format!(
+            "{name} is protected, because programs run or read it automatically; the setting \
+             agent.writable_protected = [{name:?}] allows changes"
+        ))
+    }
+
+    /// Returns the protected paths that a call changes and that the user has not agreed to.
+    fn protected<'a>(&self, asked: CallRequest<'a>) -> impl Iterator<Item = &'a str> {
+        let names = asked.info.protected.iter().map(String::as_str);
+        names.filter(move |name| !self.unprotected.iter().any(|own| own == name))
     }
 
     /// Returns how the approval of changes in a directory is stored in [`Local::approvals`].
@@ -272,7 +295,7 @@ impl Approval {
             Capability::Execute if !self.confined => {
                 (Risk::High, "commands are not sandboxed on this system")
             }
-            _ if !asked.info.protected.is_empty() => (Risk::Medium, CHANGES_PROTECTED),
+            _ if self.protected(asked).next().is_some() => (Risk::Medium, CHANGES_PROTECTED),
             Capability::Read | Capability::Write => (Risk::Low, "it stays in the workspace"),
             Capability::Execute => (Risk::Low, "the command is sandboxed"),
             Capability::Network => (Risk::Medium, "it accesses something outside the workspace"),
@@ -282,7 +305,8 @@ impl Approval {
         };
         let mut built_in = (built_in.0, built_in.1.to_owned());
         if built_in.1 == CHANGES_PROTECTED {
-            built_in.1 = format!("{CHANGES_PROTECTED}: {}", asked.info.protected.join(", "));
+            let names: Vec<&str> = self.protected(asked).collect();
+            built_in.1 = format!("{CHANGES_PROTECTED}: {}", names.join(", "));
         }
         match worst {
             Some(worst) if worst.0 >= built_in.0 => worst,
@@ -290,13 +314,17 @@ impl Approval {
         }
     }
 
-    /// Returns what "always" applies to, as stored in [`Local::approvals`]: exactly this command,
-    /// or any call of another tool as long as the tool does not change.
+    /// Returns what "always" applies to, as stored in [`Local::approvals`]: exactly this command; a
+    /// change of the same protected path; or any call of another tool as long as the tool does not
+    /// change.
     #[must_use]
     pub fn grant(asked: CallRequest<'_>) -> String {
         match (asked.info.capability, asked.identity) {
             (Capability::Execute, _) => format!("{} {}", asked.tool, asked.whole()),
             (_, Some(identity)) => format!("{} {identity}", asked.tool),
+            (_, None) if !asked.info.protected.is_empty() => {
+                format!("{} {}", asked.tool, asked.info.protected.join(" "))
+            }
             (_, None) => asked.tool.to_owned(),
         }
     }

@@ -1,12 +1,11 @@
 //! Records what a command changed, by comparing the files before and after it.
 
-use std::path::PathBuf;
-
 use waterline_log::LogError;
 use waterline_sandbox::workspace::Workspace;
 
-use super::recorder::{CallKey, Recorder, lock, shown};
+use super::recorder::{CallKey, Record, Recorder, lock, shown};
 use super::snapshot::Compared;
+use super::unrecorded::Unrecorded;
 use super::{DiffKind, FileChange, FileDiff, recorded_path};
 
 /// The most diffs of one command that are shown.
@@ -17,7 +16,7 @@ impl Recorder {
     pub(crate) fn before_command(&self, workspace: &Workspace, call: &CallKey) {
         let is_only = lock(&self.running).is_empty();
         let snapshot = lock(&self.contents).take(workspace, is_only);
-        self.report_uncovered(&snapshot.too_large);
+        self.report(snapshot.too_large.iter().cloned().map(Unrecorded::Directory));
         lock(&self.running).insert(call.clone(), snapshot);
     }
 
@@ -32,9 +31,9 @@ impl Recorder {
     ) -> Result<(), LogError> {
         let Some(before) = lock(&self.running).remove(call) else { return Ok(()) };
         let found = lock(&self.contents).compare(workspace, &before);
-        let mut changes = Vec::new();
+        let mut record = Record::default();
         let mut contents = Vec::new();
-        for Compared { path, before, after, old, new } in found {
+        for Compared { path, before, after, old, new } in found.files {
             let diff = match (&old, &new) {
                 (None, None) => FileDiff::unknown(
                     &shown(workspace, &path),
@@ -46,13 +45,16 @@ impl Recorder {
                 ),
                 _ => FileDiff::new(&shown(workspace, &path), old.as_deref(), new.as_deref()),
             };
-            if changes.len() < MAX_DIFFS {
+            if record.changes.len() < MAX_DIFFS {
                 self.add_diff(call, diff);
             }
-            changes.push(FileChange { path: recorded_path(workspace, &path), before, after });
+            let path = recorded_path(workspace, &path);
+            record.changes.push(FileChange { path, before, after });
             contents.extend([old, new].into_iter().flatten());
         }
-        self.store(changes, contents)
+        let directories = found.directories.iter();
+        record.directories = directories.map(|path| recorded_path(workspace, path)).collect();
+        self.store(record, contents)
     }
 
     /// Records what cancelled commands changed. Blocks.
@@ -66,21 +68,5 @@ impl Recorder {
             self.take_diffs(&call);
         }
         Ok(())
-    }
-
-    /// Returns the directories that are not covered and were not reported before.
-    pub(crate) fn take_uncovered(&self) -> Vec<PathBuf> {
-        let mut uncovered = lock(&self.uncovered);
-        let new = std::mem::take(&mut uncovered.0);
-        uncovered.1.extend(new.iter().cloned());
-        new
-    }
-
-    fn report_uncovered(&self, found: &[PathBuf]) {
-        let mut uncovered = lock(&self.uncovered);
-        let (new, reported) = &mut *uncovered;
-        let is_known = |path: &&PathBuf| new.contains(path) || reported.contains(path);
-        let unknown: Vec<PathBuf> = found.iter().filter(|path| !is_known(path)).cloned().collect();
-        new.extend(unknown);
     }
 }

@@ -11,6 +11,7 @@ mod plan;
 mod recorder;
 mod restore;
 mod snapshot;
+mod unrecorded;
 
 use std::path::Path;
 
@@ -19,7 +20,7 @@ use waterline_log::content_hash;
 use waterline_sandbox::workspace::{FileAt, Workspace};
 
 pub use diff::{DiffKind, FileDiff};
-pub use plan::FileMove;
+pub use plan::{FileMove, Moves};
 pub(crate) use recorder::{Recorder, WriteError};
 pub use restore::{FileOutcome, MovedFile, apply_moves, plan_moves};
 
@@ -75,6 +76,14 @@ pub(crate) struct FileChange {
     before: FileState,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     after: FileState,
+}
+
+impl FileChange {
+    /// Marks the contents as not stored.
+    fn drop_contents(&mut self) {
+        let contents = [&mut self.before, &mut self.after].into_iter().flatten();
+        contents.for_each(|content| content.unstored = true);
+    }
 }
 
 /// Returns the path under which a change is recorded.

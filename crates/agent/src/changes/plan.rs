@@ -5,6 +5,18 @@ use std::collections::BTreeMap;
 
 use super::{FileChange, FileState, has_same_content};
 
+/// What a move of the session does to files and directories.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Moves {
+    /// The changes of files.
+    pub files: Vec<FileMove>,
+    /// Directories that the changes to make again created, outermost first.
+    pub(super) create: Vec<String>,
+    /// Directories that the changes to take back created, innermost first. They are removed if they
+    /// are empty.
+    pub(super) remove: Vec<String>,
+}
+
 /// The change that a move of the session makes to a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileMove {

@@ -10,12 +10,19 @@ use waterline_sandbox::SandboxError;
 use waterline_sandbox::workspace::{FileAt, Workspace};
 
 use super::snapshot::{Contents, Snapshot};
+use super::unrecorded::Unrecorded;
 use super::{Content, FileChange, FileDiff, MAX_FILE_BYTES, recorded_path, state_of};
 
+/// The most bytes of file contents that are stored for one session.
+const MAX_SESSION_BYTES: u64 = 500_000_000;
+
 /// A record as it is stored.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Record {
     pub(super) changes: Vec<FileChange>,
+    /// The directories that were created, as recorded paths.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) directories: Vec<String>,
 }
 
 /// Why a file was not written.
@@ -55,8 +62,10 @@ pub(crate) struct Recorder {
     pub(super) contents: Mutex<Contents>,
     /// The snapshots of running commands. One stays here if its command is cancelled.
     pub(super) running: Mutex<HashMap<CallKey, Snapshot>>,
-    /// Directories that are not covered, until the user is informed; and those that were reported.
-    pub(super) uncovered: Mutex<(Vec<PathBuf>, Vec<PathBuf>)>,
+    /// What is not recorded, until the user is informed; and what was reported.
+    pub(super) unrecorded: Mutex<(Vec<Unrecorded>, Vec<Unrecorded>)>,
+    /// The most bytes of file contents that are stored.
+    max_bytes: u64,
 }
 
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -73,7 +82,8 @@ impl Recorder {
             diffs: Mutex::default(),
             contents: Mutex::new(Contents::new(directory)),
             running: Mutex::default(),
-            uncovered: Mutex::default(),
+            unrecorded: Mutex::default(),
+            max_bytes: MAX_SESSION_BYTES,
         }
     }
 
@@ -109,7 +119,9 @@ impl Recorder {
             let new = (!after.unstored).then(|| bytes.to_vec());
             let change =
                 FileChange { path: recorded_path(workspace, &real), before, after: Some(after) };
-            self.store(vec![change], [old, new].into_iter().flatten().collect())?;
+            let directories = missing_parents(workspace, &real);
+            let record = Record { changes: vec![change], directories };
+            self.store(record, [old, new].into_iter().flatten().collect())?;
         }
         let is_new = workspace.write(path, bytes)?;
         let diff = match &found {
@@ -125,23 +137,90 @@ impl Recorder {
         lock(&self.diffs).entry(call.clone()).or_default().push(diff.limit());
     }
 
-    /// Stores a record with the contents that it names.
+    /// Stores a record with the contents that it names, as far as the session may have them.
     pub(super) fn store(
         &self,
-        changes: Vec<FileChange>,
-        contents: Vec<Vec<u8>>,
+        mut record: Record,
+        mut contents: Vec<Vec<u8>>,
     ) -> Result<(), LogError> {
         let at = *lock(&self.at);
-        if changes.is_empty() || at.position() == 0 {
+        if record.changes.is_empty() && record.directories.is_empty() || at.position() == 0 {
             return Ok(());
         }
-        let record = serde_json::to_vec(&Record { changes })
-            .map_err(|error| LogError::Refused(error.to_string()))?;
+        self.report(Unrecorded::files(&record.changes));
+        let size: u64 = contents.iter().map(|content| content.len() as u64).sum();
+        if self.log.file_version_bytes(&self.session)? + size > self.max_bytes {
+            contents.clear();
+            record.changes.iter_mut().for_each(FileChange::drop_contents);
+            self.report(Some(Unrecorded::Session { bytes: self.max_bytes }));
+        }
+        let record =
+            serde_json::to_vec(&record).map_err(|error| LogError::Refused(error.to_string()))?;
         self.log.put_file_changes(&self.session, at, record, contents)
     }
+
+    /// Notes that something is not recorded, unless the user knows it.
+    pub(super) fn report(&self, found: impl IntoIterator<Item = Unrecorded>) {
+        let (new, reported) = &mut *lock(&self.unrecorded);
+        for found in found {
+            if !new.contains(&found) && !reported.contains(&found) {
+                new.push(found);
+            }
+        }
+    }
+
+    /// Returns what is not recorded and was not reported before.
+    pub(crate) fn take_unrecorded(&self) -> Vec<Unrecorded> {
+        let (new, reported) = &mut *lock(&self.unrecorded);
+        reported.extend(new.iter().cloned());
+        std::mem::take(new)
+    }
+}
+
+/// Returns the directories that must be created for a file, as recorded paths.
+fn missing_parents(workspace: &Workspace, file: &Path) -> Vec<String> {
+    let is_missing = |path: &&Path| {
+        matches!(workspace.file_at(&path.display().to_string(), 0), Ok(FileAt::Missing))
+    };
+    let parents = file.ancestors().skip(1).take_while(is_missing);
+    parents.map(|path| recorded_path(workspace, path)).collect()
 }
 
 /// Returns a path for display: relative to the workspace if it is inside.
 pub(super) fn shown(workspace: &Workspace, path: &Path) -> String {
     recorded_path(workspace, path)
+}
+
+#[cfg(test)]
+mod tests {
+    use waterline::message::Message;
+    use waterline::{Counter, Method};
+    use waterline_log::{Incoming, Session};
+
+    use super::*;
+
+    #[test]
+    fn a_session_stores_no_more_versions_than_its_limit() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = |name: &str| directory.path().join(name);
+        let log = Log::open(path("log.db").to_str().unwrap()).unwrap();
+        let tip = log.create(Session::new("s")).unwrap().tip;
+        let counter = Counter::new(Method::Chars4, 1_000);
+        let message = Incoming::of(&Message::user("go"), &counter);
+        let tip = log.append("s", tip, vec![message]).unwrap().tip;
+        let workspace = Workspace::open(&path("ws"), "s", &[]).unwrap();
+        let mut recorder = Recorder::new(log.clone(), "s", directory.path().to_owned());
+        recorder.max_bytes = 100;
+        recorder.set_message(tip);
+        let call = ("s".to_owned(), "c".to_owned());
+        recorder.write(&workspace, &call, "a.txt", b"short").unwrap();
+        assert_eq!(recorder.take_unrecorded(), []);
+        for _ in 0..2 {
+            recorder.write(&workspace, &call, "b.txt", &[b'x'; 100]).unwrap();
+        }
+        assert_eq!(recorder.take_unrecorded(), [Unrecorded::Session { bytes: 100 }], "once");
+        assert!(log.file_version_bytes("s").unwrap() <= 100);
+        recorder.write(&workspace, &call, "a.txt", b"small").unwrap();
+        assert_eq!(log.stats().unwrap().file_versions, 2, "what fits is stored");
+    }
 }

@@ -3,10 +3,12 @@
 //! Each file is compared with its target first, so that an interrupted move can simply be repeated.
 //! Files that someone else changed meanwhile are kept unless the caller says otherwise.
 
+use std::collections::BTreeSet;
+
 use waterline_log::{Id, Log, LogError};
 use waterline_sandbox::workspace::{FileAt, Workspace};
 
-use super::plan::{FileMove, follow};
+use super::plan::{FileMove, Moves, follow};
 use super::recorder::Record;
 use super::{
     Content, FileChange, FileState, MAX_FILE_BYTES, has_same_content, is_at, state_of, whole_path,
@@ -45,38 +47,61 @@ pub struct MovedFile {
 ///
 /// # Errors
 /// When the log cannot be read.
-pub fn plan_moves(log: &Log, session: &str, from: Id) -> Result<Vec<FileMove>, LogError> {
+pub fn plan_moves(log: &Log, session: &str, from: Id) -> Result<Moves, LogError> {
     let records = log.file_changes_since(session, from)?;
-    let changes = |records: &[Vec<u8>], newest_first: bool| -> Result<Vec<FileChange>, LogError> {
-        let mut all = Vec::new();
-        for record in records {
-            let mut record: Record = serde_json::from_slice(record).map_err(|error| {
-                LogError::Refused(format!("a record of changed files cannot be read: {error}"))
-            })?;
-            if newest_first {
-                record.changes.reverse();
-            }
-            all.append(&mut record.changes);
-        }
-        Ok(all)
-    };
-    Ok(follow(&changes(&records.undone, true)?, &changes(&records.redone, false)?))
+    let mut undone = parse(&records.undone)?;
+    undone.iter_mut().for_each(|record| record.changes.reverse());
+    let redone = parse(&records.redone)?;
+    let removed = directories(&undone);
+    let created = directories(&redone);
+    let mut remove: Vec<String> = removed.difference(&created).cloned().collect();
+    remove.reverse();
+    Ok(Moves {
+        files: follow(&changes(undone), &changes(redone)),
+        create: created.difference(&removed).cloned().collect(),
+        remove,
+    })
 }
 
-/// Moves the files. `overwrites` decides about a file that someone else changed meanwhile: whether
+fn parse(records: &[Vec<u8>]) -> Result<Vec<Record>, LogError> {
+    let parse = |record: &Vec<u8>| {
+        serde_json::from_slice(record).map_err(|error| {
+            LogError::Refused(format!("a record of changed files cannot be read: {error}"))
+        })
+    };
+    records.iter().map(parse).collect()
+}
+
+fn directories(records: &[Record]) -> BTreeSet<String> {
+    records.iter().flat_map(|record| &record.directories).cloned().collect()
+}
+
+fn changes(records: Vec<Record>) -> Vec<FileChange> {
+    records.into_iter().flat_map(|record| record.changes).collect()
+}
+
+/// Moves files and directories. `overwrites` decides about a file that someone else changed meanwhile: whether
 /// their change is overwritten. Returns what happened; files that are as they should be are left
 /// out. Blocks.
 pub fn apply_moves(
     log: &Log,
     workspace: &Workspace,
-    moves: &[FileMove],
+    moves: &Moves,
     overwrites: impl Fn(&str) -> bool,
 ) -> Vec<MovedFile> {
     let outcome = |found: &FileMove| {
         let outcome = apply(log, workspace, found, &overwrites)?;
         Some(MovedFile { path: found.path.clone(), outcome })
     };
-    moves.iter().filter_map(outcome).collect()
+    // A directory that cannot be created shows as a file that cannot be restored.
+    for path in &moves.create {
+        let _ = workspace.create_directory(&whole_path(workspace, path));
+    }
+    let moved = moves.files.iter().filter_map(outcome).collect();
+    for path in &moves.remove {
+        let _ = workspace.remove_empty_directory(&whole_path(workspace, path));
+    }
+    moved
 }
 
 impl FileMove {

@@ -102,6 +102,14 @@ pub(super) struct Snapshot {
     pub(super) too_large: Vec<PathBuf>,
 }
 
+/// What differs from a snapshot.
+#[derive(Debug)]
+pub(super) struct Difference {
+    pub(super) files: Vec<Compared>,
+    /// The directories that are new.
+    pub(super) directories: Vec<PathBuf>,
+}
+
 /// A file that a command changed, with the contents that are known.
 #[derive(Debug)]
 pub(super) struct Compared {
@@ -171,23 +179,26 @@ impl Contents {
         snapshot
     }
 
-    /// Returns the files that differ from a snapshot.
-    pub(super) fn compare(&self, workspace: &Workspace, before: &Snapshot) -> Vec<Compared> {
+    /// Returns the files that differ from a snapshot, and the directories that are new.
+    pub(super) fn compare(&self, workspace: &Workspace, before: &Snapshot) -> Difference {
         let now = walk(workspace, &before.rules);
         let missed: Vec<&PathBuf> =
             [&before.unread, &before.too_large, &now.unread, &now.too_large]
                 .into_iter()
                 .flatten()
                 .collect();
-        let is_covered =
-            |path: &&Arc<str>| !missed.iter().any(|missed| Path::new(&***path).starts_with(missed));
+        let is_covered = |path: &Path| !missed.iter().any(|missed| path.starts_with(missed));
+        // Every directory that was read has an entry in the rules.
+        let is_new = |path: &&PathBuf| !before.rules.contains_key(*path) && is_covered(path);
+        let directories = now.rules.keys().filter(is_new).cloned().collect();
         let deleted = before.files.keys().filter(|path| !now.files.contains_key(*path));
         let is_changed = |(path, version): &(&Arc<str>, &Version)| {
             before.files.get(*path).is_none_or(|before| before.stat != version.stat)
         };
         let changed = now.files.iter().filter(is_changed).map(|(path, _)| path);
         let mut left = MAX_COMMAND_BYTES;
-        let found = deleted.chain(changed).filter(is_covered).filter_map(|path| {
+        let found = deleted.chain(changed).filter(|path| is_covered(Path::new(&***path)));
+        let found = found.filter_map(|path| {
             let (before, old) = self.before(before.files.get(path));
             let (after, new) = now_at(workspace, path)?;
             (before != after).then(|| {
@@ -197,7 +208,7 @@ impl Contents {
                 found
             })
         });
-        found.collect()
+        Difference { files: found.collect(), directories }
     }
 
     /// Returns what a file held when the snapshot was taken.
@@ -375,7 +386,7 @@ mod tests {
         let mut contents = Contents::new(directory.path().to_owned());
         let before = contents.take(&workspace, true);
         write(".gitignore", "*.txt\n");
-        assert_eq!(names(&contents.compare(&workspace, &before)), [".gitignore"]);
+        assert_eq!(names(&contents.compare(&workspace, &before).files), [".gitignore"]);
     }
 
     #[test]
@@ -390,7 +401,7 @@ mod tests {
         std::fs::remove_file(&path).unwrap();
         std::os::unix::fs::symlink("/etc/hosts", &path).unwrap();
         for (snapshot, old) in [(first, "one"), (second, "second")] {
-            let found = contents.compare(&workspace, &snapshot);
+            let found = contents.compare(&workspace, &snapshot).files;
             assert_eq!(found[0].old.as_deref(), Some(old.as_bytes()));
             assert_eq!((&found[0].after, &found[0].new), (&None, &None), "a link is not a file");
         }
@@ -406,6 +417,6 @@ mod tests {
         let before = contents.take(&workspace, true);
         assert_eq!(before.too_large, [workspace.path()]);
         std::fs::remove_dir_all(directory.path().join("outputs")).unwrap();
-        assert!(contents.compare(&workspace, &before).is_empty());
+        assert!(contents.compare(&workspace, &before).files.is_empty());
     }
 }

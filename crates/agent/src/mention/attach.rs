@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use globset::GlobBuilder;
 use waterline::message::{Body, Image, Part};
-
+use waterline_log::read_all;
 use waterline_sandbox::Workspace;
 use waterline_sandbox::workspace::climbs_out;
 
@@ -18,7 +18,7 @@ use crate::tool::image_media_type;
 const MAX_FILES: usize = 50;
 
 /// Maximum size of a file.
-const MAX_BYTES: u64 = 20_000_000;
+const MAX_BYTES: usize = 20_000_000;
 
 /// Maximum length of a text that is added to the message; of a longer one only the name is.
 const TEXT_CHARS: usize = 20_000;
@@ -140,11 +140,7 @@ fn attach_file(
             real.display()
         ));
     }
-    let size = std::fs::metadata(path).map_err(|error| error.to_string())?.len();
-    if size > MAX_BYTES {
-        return Err(format!("file too large: {size} bytes, the limit is {MAX_BYTES}"));
-    }
-    let bytes = std::fs::read(path).map_err(|error| error.to_string())?;
+    let bytes = read(path)?;
     let inside = path
         .strip_prefix(base)
         .ok()
@@ -170,6 +166,20 @@ fn attach_file(
     }
     attached.parts.extend(parts_of(&stored, bytes, sees));
     Ok(())
+}
+
+/// Reads a file. A pipe would block, and a device or a growing file has no end.
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let metadata = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    if !metadata.is_file() {
+        return Err("not attached: it is not a regular file".to_owned());
+    }
+    let size = metadata.len();
+    if size > MAX_BYTES as u64 {
+        return Err(format!("file too large: {size} bytes, the limit is {MAX_BYTES}"));
+    }
+    let read = std::fs::File::open(path).and_then(|mut file| read_all(&mut file, MAX_BYTES));
+    read.map_err(|error| error.to_string())
 }
 
 /// Returns how the model names a file in a granted directory: it works with the file itself.

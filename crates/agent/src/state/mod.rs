@@ -56,6 +56,8 @@ pub struct State {
     pub instructions: BTreeMap<String, String>,
     /// The standing instructions that the conversation has.
     pub standing: Vec<String>,
+    /// The model that the session prefers.
+    pub model_pref: Option<String>,
     /// The id of the newest run: one turn, or one attempt to resume it.
     pub run_id: Option<String>,
     /// Unknown keys.
@@ -131,6 +133,7 @@ impl State {
             pins: fields.take("pins")?,
             instructions: fields.take("instructions")?,
             standing: fields.take("standing")?,
+            model_pref: fields.take("model_pref")?,
             run_id: fields.take("run_id")?,
             other: fields.rest(),
         })
@@ -156,6 +159,7 @@ impl State {
         fields.put("pins", &self.pins)?;
         fields.put("instructions", &self.instructions)?;
         fields.put("standing", &self.standing)?;
+        fields.put("model_pref", &self.model_pref)?;
         fields.put("run_id", &self.run_id)?;
         session.state = fields.rest();
         Ok(())
@@ -267,7 +271,7 @@ mod tests {
             ],
             "buffer_config": {"window_size": 20}, "schema": {"type": "object"}, "role": "init",
             "transfers": 2,
-            "pins": [3, 7],
+            "pins": [3, 7], "model_pref": "vision",
             "pending_action": {
                 "kind": "question", "call_id": "c1", "question": "Which?", "choices": ["a"],
             },

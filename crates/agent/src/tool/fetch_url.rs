@@ -9,6 +9,7 @@ use reqwest::Url;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
+use waterline_provider::connection_cause;
 use waterline_sandbox::network::is_public;
 
 use super::{Capability, Failure, Output, Subject, Tool, ToolContext};
@@ -71,11 +72,11 @@ impl FetchUrl {
             return Err(Failure::new("Only http and https URLs are supported."));
         }
         let client = self.client(&url).await?;
-        let answer = client
-            .get(url.clone())
-            .send()
-            .await
-            .map_err(|error| Failure::transient(error.without_url().to_string()))?;
+        let host = url.host_str().unwrap_or_default().to_owned();
+        let failed = |error: reqwest::Error| {
+            Failure::transient(format!("{host}: {}", connection_cause(&error)))
+        };
+        let answer = client.get(url).send().await.map_err(failed)?;
         let status = answer.status();
         if status.is_redirection() {
             let to = answer
@@ -99,9 +100,7 @@ impl FetchUrl {
         let mut bytes = Vec::new();
         let mut stream = answer.bytes_stream();
         while let Some(piece) = stream.next().await {
-            bytes.extend_from_slice(
-                &piece.map_err(|error| Failure::transient(error.without_url().to_string()))?,
-            );
+            bytes.extend_from_slice(&piece.map_err(failed)?);
             if bytes.len() > PAGE_BYTES {
                 bytes.truncate(PAGE_BYTES);
                 break;

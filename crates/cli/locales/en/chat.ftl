@@ -30,7 +30,7 @@ command-clear = Start with an empty context; nothing is deleted (/context undo r
 command-reset = Start a new session
 command-cancel = Stop the running turn, or cancel a pending question or approval
 command-steer = Send a message to the running turn; between turns it is sent as usual
-command-model = Show the model and the available ones; with a NAME, switch to it
+command-model = Show the model and the available ones; with a NAME, switch to it; prefer NAME uses it in new sessions
 command-cost = Show the tokens and the price of this session and its sub-agents
 command-export = Write this session to a file: JSON lines, or Markdown if it is FILE.md
 command-quit = Quit; the session is kept
@@ -263,6 +263,11 @@ model-changed = Now using { $name }
 model-current = { $name } ({ $window } tokens)
 model-list-server = At { $url }: { $names }
 model-list-config = In the config: { $names }
+model-preferred = New sessions use { $name }, unless --model names another
+model-preferred-none = No preferred model; /model prefer NAME sets one
+model-preferred-set = New sessions now use { $name }, unless --model names another
+model-preferred-removed = The preferred model is removed
+model-preferred-not-found = A new session would not find { $name }; set its base_url under [models."{ $name }"] in the config
 
 ## chat/commands/recall.rs
 
@@ -309,6 +314,12 @@ skill-on = The skill { $id } is on: the model is reminded of it with each messag
 
 status-session = session
 status-model = model
+model-origin-fallback = fallback
+model-origin-role = of the role
+model-origin-flag = as started
+model-origin-command = chosen with /model
+model-origin-preferred = preferred
+model-origin-automatic = chosen automatically
 status-policy = policy
 status-role = role
 status-skill = skill
@@ -371,7 +382,7 @@ files-restored = Restored { $paths }
 files-removed = Removed { $paths }
 files-in-part = Restored to your version: { $paths }
 files-kept = Kept as changed outside this session: { $paths }
-files-too-large = Not restored, larger than { $limit } MB: { $paths }
+files-too-large = Not restored, because the change was too large to record: { $paths }
 files-failed = Not restored: { $path }: { $why }
 
 ## chat/commands/artifact.rs

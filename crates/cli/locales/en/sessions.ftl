@@ -223,6 +223,7 @@ stats-folds = folds
 stats-summaries = summaries
 stats-checkpoints = checkpoints
 stats-artifacts = artifacts
+stats-file-versions = file versions
 stats-artifacts-value = { $count } ({ $bytes } bytes)
 stats-calls = model calls
 stats-calls-value = { $calls }: { $input } in, { $read } cached, { $written } written to the cache, { $output } out

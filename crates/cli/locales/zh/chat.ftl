@@ -30,7 +30,7 @@ command-clear = 从空的上下文开始；不删除任何内容（/context undo
 command-reset = 开始新会话
 command-cancel = 停止当前一轮，或取消等待中的提问或批准
 command-steer = 向正在进行的一轮发送消息；两轮之间则照常发送
-command-model = 显示当前及可用的模型；给出名称则切换
+command-model = 显示当前及可用的模型；给出名称则切换；prefer 名称 用于新会话
 command-cost = 显示本会话及其子代理的 token 用量与费用
 command-export = 将本会话写入文件：JSON 行；若为 FILE.md 则为 Markdown
 command-quit = 退出；会话会保留
@@ -207,6 +207,11 @@ model-changed = 现在使用 { $name }
 model-current = { $name }（{ $window } 个 token）
 model-list-server = { $url } 上：{ $names }
 model-list-config = 配置中：{ $names }
+model-preferred = 新会话使用 { $name }，除非 --model 指定其他模型
+model-preferred-none = 没有首选模型；用 /model prefer 名称 设置
+model-preferred-set = 新会话现在使用 { $name }，除非 --model 指定其他模型
+model-preferred-removed = 已删除首选模型
+model-preferred-not-found = 新会话找不到 { $name }；请在配置的 [models."{ $name }"] 下设置 base_url
 
 ## chat/commands/recall.rs
 
@@ -253,6 +258,12 @@ skill-on = 技能 { $id } 已启用：每条消息都会提醒模型；/skill of
 
 status-session = 会话
 status-model = 模型
+model-origin-fallback = 备用模型
+model-origin-role = 由角色指定
+model-origin-flag = 启动时指定
+model-origin-command = 用 /model 选择
+model-origin-preferred = 首选
+model-origin-automatic = 自动选择
 status-policy = 策略
 status-role = 角色
 status-skill = 技能
@@ -312,7 +323,7 @@ files-restored = 已恢复 { $paths }
 files-removed = 已删除 { $paths }
 files-in-part = 已恢复到您的版本：{ $paths }
 files-kept = 在会话之外被修改过，保持不变：{ $paths }
-files-too-large = 未恢复，大于 { $limit } MB：{ $paths }
+files-too-large = 未恢复，因为更改过大而未记录：{ $paths }
 files-failed = 未恢复：{ $path }：{ $why }
 
 ## chat/commands/artifact.rs

@@ -108,6 +108,7 @@ stats-folds = 折叠
 stats-summaries = 摘要
 stats-checkpoints = 检查点
 stats-artifacts = 产物
+stats-file-versions = 文件版本
 stats-artifacts-value = { $count }（{ $bytes } 字节）
 stats-calls = 模型调用
 stats-calls-value = { $calls }：输入 { $input }，缓存 { $read }，写入缓存 { $written }，输出 { $output }

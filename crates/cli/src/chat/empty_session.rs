@@ -1,40 +1,61 @@
-//! Removes a session that this chat created and in which the user sent no message.
+//! Removes sessions in which the user sent no message: that of this chat, and those of chats that
+//! were killed.
 
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use waterline_agent::expiry;
-use waterline_log::{EraseTarget, Log, LogError};
+use waterline_log::{EraseTarget, Filter, Log, LogError, Relation};
+use waterline_sandbox::workspace::{FILE, directory_name};
+
+/// A session that was created more recently, in milliseconds, may not be locked yet.
+const GRACE: i64 = 60_000;
 
 /// The session that is removed unless the user sends a message. Clones share it.
 #[derive(Clone)]
 pub(super) struct EmptySession {
-    id: Arc<Mutex<Option<String>>>,
+    held: Arc<Mutex<Option<Held>>>,
     log: Log,
     /// The directory that contains the workspaces.
     workspaces: PathBuf,
 }
 
+/// An empty session that this process has open.
+struct Held {
+    id: String,
+    /// The locked file of its workspace, which tells other chats that the session is in use. The
+    /// lock of the workspace itself is for turns.
+    _locked: Option<File>,
+}
+
 impl EmptySession {
     pub(super) fn new(log: Log, workspaces: PathBuf) -> Self {
-        Self { id: Arc::default(), log, workspaces }
+        Self { held: Arc::default(), log, workspaces }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Option<Held>> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Sets the session; `None` if nothing is to be removed.
     pub(super) fn set(&self, id: Option<String>) {
-        *self.id.lock().unwrap_or_else(PoisonError::into_inner) = id;
+        *self.held() = id.map(|id| {
+            let file = File::open(lock_file(&self.workspaces, &id)).ok();
+            Held { id, _locked: file.filter(|file| file.try_lock_shared().is_ok()) }
+        });
     }
 
     /// Returns the id of the session.
     pub(super) fn id(&self) -> Option<String> {
-        self.id.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.held().as_ref().map(|held| held.id.clone())
     }
 
     /// Removes the session with its workspace, if it still has no messages. A failure leaves an
     /// empty session behind, which does no harm. Blocks.
     pub(super) fn remove(&self) {
-        let id = self.id.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(id) = id
+        let held = self.held().take();
+        if let Some(Held { id, .. }) = held
             && let Err(error) = self.remove_session(&id)
         {
             tracing::warn!(target: "waterline::cleanup", %error, "empty session kept");
@@ -48,6 +69,27 @@ impl EmptySession {
         }
         remove(&self.log, id, self.workspaces.clone())
     }
+}
+
+/// Removes the sessions that killed chats left without a message. One that another chat has open
+/// is locked. Sessions whose workspace is on another machine are kept. Blocks.
+pub(super) fn remove_abandoned(log: &Log, own: &str, workspaces: &Path) -> Result<(), LogError> {
+    let filter = Filter { idle_since: Some(log.now() - GRACE), ..Filter::default() };
+    for session in log.sessions(&filter)? {
+        if session.id == own || !session.is_blank() || session.relation != Relation::Main {
+            continue;
+        }
+        let Ok(file) = File::open(lock_file(workspaces, &session.id)) else { continue };
+        if file.try_lock().is_ok() {
+            remove(log, &session.id, workspaces.to_owned())?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the file that is locked while a chat has an empty session open.
+fn lock_file(workspaces: &Path, session: &str) -> PathBuf {
+    workspaces.join(directory_name(session)).join(FILE)
 }
 
 /// Removes a session and its workspace, except results in it. Blocks.

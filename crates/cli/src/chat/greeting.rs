@@ -5,14 +5,13 @@ use waterline::message::Role;
 use waterline_memory::Note;
 use waterline_provider::wire::parse_stored;
 use waterline_sandbox::workspace::{Grant, Workspace};
-use waterline_session::WindowSource;
 
 use super::Chat;
 use crate::arguments::{quoted, repeated};
 use crate::chat::commands::note_line;
 use crate::error::describe;
 use crate::ids;
-use crate::show::{one_line, room, truncate};
+use crate::show::{one_line, room, truncate, window_guess};
 use crate::text;
 
 /// The number of messages shown when a session is resumed.
@@ -24,9 +23,8 @@ impl Chat {
         let id = ids::short(&live.session().id);
         self.screen.print_note(&text!("greeting", id = id, model = &live.model().name));
         self.screen.print_note(&access(self.runner.agent.workspace()));
-        if live.model().window_source == WindowSource::Guess {
-            let model = live.model().name.as_str();
-            self.screen.print_note(&text!("window-guess", model = model, window = live.window()));
+        if let Some(note) = window_guess(live) {
+            self.screen.print_note(&note);
         }
         let count = self.memories().await.len();
         if count > 0 {

@@ -152,8 +152,16 @@ impl Chat {
         ended
     }
 
-    /// Removes old workspaces and old sessions, if the config says so.
+    /// Removes sessions that killed chats left empty, and old workspaces and old sessions if the
+    /// config says so.
     fn clean_up(&self) {
+        let (log, own) = (self.log.clone(), self.session().id.clone());
+        let workspaces = self.runner.agent.config().workspaces.clone();
+        std::thread::spawn(move || {
+            if let Err(error) = empty_session::remove_abandoned(&log, &own, &workspaces) {
+                tracing::warn!(target: "waterline::cleanup", %error, "empty sessions kept");
+            }
+        });
         let settings = &self.assembly.config.settings.agent;
         if settings.workspace_days.is_none() && settings.session_days.is_none() {
             return;

@@ -163,7 +163,7 @@ fn prefer(
         Some(value) => drop(preferences.insert(key.to_owned(), value.clone())),
         None => drop(preferences.remove(key)),
     }
-    check_preferences(&config, &preferences)?;
+    check_preferences(&config, key, &preferences)?;
     log.set_preference(&user, key, value.map(String::as_str))?;
     let message = match value {
         Some(value) => {
@@ -180,8 +180,14 @@ fn show(json: bool, user: Option<String>, database: &Database) -> Result<()> {
     // An invalid file is reported first: its values would not take effect. So are values that are
     // ignored.
     let mut config = Config::load(Arc::clone(environment()))?;
-    if let Some(user) = user {
-        config.add_preferences(&user, &database.open()?.preferences(&user)?)?;
+    // Without a user, a log that does not exist is not created.
+    let log = match user {
+        Some(_) => Some(database.open()?),
+        None => database.open_existing().ok(),
+    };
+    if let Some(log) = log {
+        let user = user.unwrap_or_default();
+        config.add_preferences(&user, &log.preferences(&user)?)?;
     }
     for about in &config.notices {
         anstream::eprintln!("waterline: {}", lines(&notice(about)));

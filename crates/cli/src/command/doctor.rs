@@ -19,7 +19,7 @@ use waterline_provider::wire::{self, Options};
 use waterline_sandbox::{Support, support};
 use waterline_session::{ModelTarget, WindowSource};
 
-use crate::arguments::ModelArguments;
+use crate::arguments::{ModelArguments, user_of_environment};
 use crate::db::Database;
 use crate::environment::environment;
 use crate::error::describe;
@@ -76,13 +76,14 @@ impl<W: Write> Report<W> {
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let mut report = Report { out: output(), has_failed: false };
-    let config = match Config::load(Arc::clone(environment())) {
+    let loaded = Config::load(Arc::clone(environment())).map_err(anyhow::Error::from);
+    let config = match loaded.and_then(|config| with_preferences(config, &arguments.database)) {
         Ok(config) => {
             report.add(&text!("doctor-config"), Finding::Good(text!("doctor-config-ok")))?;
             config
         }
         Err(error) => {
-            report.add(&text!("doctor-config"), Finding::Bad(describe(&error.into())))?;
+            report.add(&text!("doctor-config"), Finding::Bad(describe(&error)))?;
             Config::empty(Arc::clone(environment()))
         }
     };
@@ -92,6 +93,15 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     runtime.block_on(reachable(arguments, &config, &mut report))?;
     own(&mut report)?;
     Ok(if report.has_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// Applies the user's preferences. A log that cannot be opened is reported by its own check.
+fn with_preferences(mut config: Config, database: &Database) -> Result<Config> {
+    if let Ok(log) = database.open_existing() {
+        let user = user_of_environment().unwrap_or_default();
+        config.add_preferences(&user, &log.preferences(&user)?)?;
+    }
+    Ok(config)
 }
 
 /// Checks what is on this machine.

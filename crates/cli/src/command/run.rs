@@ -24,7 +24,7 @@ use crate::mentions;
 use crate::open_session::{self, Flags};
 use crate::place;
 use crate::printer::Printer;
-use crate::show::{kept, notice};
+use crate::show::{kept, notice, window_guess};
 use crate::signals::stopped;
 use crate::text;
 use crate::trust;
@@ -122,6 +122,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         let mut runner =
             HandoffRunner::open(log, &session, prepared.config().clone(), printer.clone()).await?;
         printer.begin(runner.agent.live(), prepared.is_new);
+        if let Some(note) = window_guess(runner.agent.live()).filter(|_| prepared.is_new) {
+            printer.note(&note);
+        }
         let input = prompt.map(|prompt| {
             let (input, notices) = prompt.input(&runner.agent);
             notices.iter().for_each(|text| printer.note(text));

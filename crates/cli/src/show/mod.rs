@@ -17,7 +17,7 @@ mod why;
 
 pub use json::json;
 pub use markdown::markdown;
-pub use notice::{kept, notice};
+pub use notice::{kept, notice, window_guess};
 pub use one_line::one_line;
 pub use passage::{match_reason, passage};
 pub use reason::{reason, risk};

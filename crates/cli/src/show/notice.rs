@@ -2,6 +2,7 @@
 
 use waterline_agent::StartNotice;
 use waterline_config::Notice;
+use waterline_session::{LiveSession, WindowSource};
 
 use super::plain;
 use crate::text;
@@ -36,6 +37,14 @@ pub fn notice(notice: &Notice) -> String {
         Notice::RoleTaken(name) => text!("notice-role-taken", name = name.as_str()),
         other => other.to_string(),
     }
+}
+
+/// Returns the notice that the window of a session's model is a guess, if it is.
+pub fn window_guess(live: &LiveSession) -> Option<String> {
+    let model = live.model();
+    let name = model.name.as_str();
+    (model.window_source == WindowSource::Guess)
+        .then(|| text!("window-guess", model = name, window = live.window()))
 }
 
 /// Returns the text of a notice that a session keeps something other than the flags ask for.

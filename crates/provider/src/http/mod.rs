@@ -22,6 +22,7 @@ use sse_stream::SseStream;
 use waterline::message::Wire;
 
 use crate::address::{self, client};
+use crate::connect::connection_cause;
 use crate::error::{CallError, Refused, causes};
 use crate::facts::{self, Asker, ModelFacts};
 use crate::model::{Model, Request};
@@ -100,7 +101,10 @@ impl Endpoint {
             .connect_timeout(timeouts.connect)
             .redirect(reqwest::redirect::Policy::none())
             .build()
-            .map_err(|error| CallError::Connect { url: base.clone(), text: causes(&error) })?;
+            .map_err(|error| CallError::Connect {
+                url: base.clone(),
+                text: connection_cause(&error),
+            })?;
         Ok(Self { wire, base, key, timeouts, client })
     }
 
@@ -154,7 +158,8 @@ impl Endpoint {
         let Ok(sent) = sent else {
             return Err(CallError::Timeout { url, after: self.timeouts.first_token });
         };
-        let response = sent.map_err(|error| CallError::Connect { url, text: causes(&error) })?;
+        let response =
+            sent.map_err(|error| CallError::Connect { url, text: connection_cause(&error) })?;
         if !response.status().is_success() {
             return Err(self.refused(response).await);
         }

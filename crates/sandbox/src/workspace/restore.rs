@@ -150,6 +150,26 @@ impl Workspace {
             _ => Ok(()),
         }
     }
+
+    /// Creates a directory and its parents, unless it exists. A link among its parents is refused.
+    ///
+    /// # Errors
+    /// When the path is outside or read-only, leads through a link, or cannot be created.
+    pub fn create_directory(&self, path: &str) -> Result<(), SandboxError> {
+        let location = self.location(path)?.to_write()?;
+        parent_and_name(path, &location)?;
+        location.dir.create_dir_all(&location.path).map_err(|error| self.explain(path, error))
+    }
+
+    /// Removes a directory if it is empty. Returns whether it was removed.
+    ///
+    /// # Errors
+    /// When the path is outside or read-only, or leads through a link.
+    pub fn remove_empty_directory(&self, path: &str) -> Result<bool, SandboxError> {
+        let location = self.location(path)?.to_write()?;
+        parent_and_name(path, &location)?;
+        Ok(location.dir.remove_dir(&location.path).is_ok())
+    }
 }
 
 /// Returns the mode of a file without its type.
@@ -215,8 +235,13 @@ mod tests {
             workspace.resolve("directory/new.txt").unwrap(),
             root.canonicalize().unwrap().join("deep/new.txt")
         );
+        assert!(!workspace.remove_empty_directory("deep").unwrap(), "it is not empty");
         workspace.remove_file("deep/run.sh").unwrap();
         workspace.remove_file("deep/run.sh").unwrap();
+        assert!(workspace.remove_empty_directory("directory/..").is_err());
+        assert!(!workspace.remove_empty_directory("directory").unwrap(), "it is a link");
+        assert!(workspace.remove_empty_directory(".").is_err());
+        assert!(workspace.remove_empty_directory("deep").unwrap());
         assert_eq!(workspace.file_at("deep/run.sh", 100).unwrap(), FileAt::Missing);
         assert_eq!(workspace.file_at("link/below", 100).unwrap(), FileAt::Missing);
     }

@@ -25,6 +25,8 @@ pub(crate) fn trials() -> Vec<Trial> {
             code_cannot_be_planted_in_a_git_directory,
             nested_repositories_and_worktrees_are_protected,
             linked_git_directory_is_protected,
+            git_directory_that_a_file_names_is_protected,
+            git_directory_in_another_granted_directory_is_protected,
             included_config_and_other_hooks_are_protected,
             new_bare_repository_is_disarmed,
             moved_repository_stays_a_repository,
@@ -160,6 +162,62 @@ fn linked_git_directory_is_protected(yard: &Yard) {
     let link = std::fs::read_link(yard.granted("project/.git")).unwrap();
     assert_eq!(link, Path::new("../store"));
     git(&yard.granted("project"), "log");
+}
+
+/// In a submodule and in a repository with a separate git directory, `.git` is a file.
+fn git_directory_that_a_file_names_is_protected(yard: &Yard) {
+    repository(&yard.granted("lib"));
+    repository(&yard.granted("project"));
+    git(&yard.granted("project"), "submodule --quiet add ../lib sub");
+    git(&yard.granted("project"), "commit -q -m sub");
+    git(&yard.granted(""), "init -q --separate-git-dir=store apart");
+    assert!(yard.granted("project/sub/.git").is_file() && yard.granted("apart/.git").is_file());
+    let stores = [yard.granted("project/.git/modules/sub"), yard.granted("store")];
+    let before = stores.each_ref().map(|store| contents(store));
+    for text in [
+        "git -C project/sub config core.pager id",
+        "echo x > project/.git/modules/sub/hooks/post-checkout",
+        "echo 'gitdir: ../../evil' > project/sub/.git",
+        "git -C apart config core.pager id",
+        "echo x > store/hooks/pre-commit",
+        "echo '[core]' >> store/config",
+        "mv store other",
+        "rm apart/.git",
+    ] {
+        let result = run_in(yard, &guarded(yard), text);
+        assert!(!result.status.unwrap().success(), "{text}: {result:?}");
+    }
+    assert_eq!(stores.each_ref().map(|store| contents(store)), before);
+    // With `.git` unprotected a commit works, but configuration and hooks stay as they are.
+    let rules = unprotected(yard, &[".git"]);
+    let commit = "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m two";
+    succeeds(yard, &rules, &format!("cd project/sub && {commit} && cd ../../apart && {commit}"));
+    for text in ["git -C apart config core.pager id", "echo x > store/hooks/pre-commit"] {
+        let result = run_in(yard, &rules, text);
+        assert!(!result.status.unwrap().success(), "{text}: {result:?}");
+    }
+}
+
+/// A worktree and its repository may be in two granted directories.
+fn git_directory_in_another_granted_directory_is_protected(yard: &Yard) {
+    let (tree, main) = (yard.granted("tree"), yard.spare("main"));
+    repository(&main);
+    git(&main, &format!("worktree add -q {}", tree.display()));
+    let mut rules = guarded(yard);
+    rules.write.push(main.clone());
+    let before = contents(&main.join(".git"));
+    let attempts = [
+        "git -C tree config core.pager id",
+        "echo x > $MAIN/.git/hooks/pre-commit",
+        "echo x > $MAIN/.git/worktrees/tree/commondir",
+    ];
+    for text in attempts {
+        let text = text.replace("$MAIN", &main.display().to_string());
+        let result = run_in(yard, &rules, &text);
+        assert!(!result.status.unwrap().success(), "{text}: {result:?}");
+    }
+    assert_eq!(contents(&main.join(".git")), before);
+    succeeds(yard, &rules, &format!("echo x > tree/new && echo x > {}/new", main.display()));
 }
 
 fn included_config_and_other_hooks_are_protected(yard: &Yard) {

@@ -1,25 +1,31 @@
-//! `/model`: shows the model and the available ones, or switches to another.
+//! `/model`: shows the model and the available ones, switches to another, or sets the preferred one.
 
-use crate::show::{room, wrap};
-use anyhow::Result;
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
 use futures_util::future::LocalBoxFuture;
 use waterline_agent::OFFLINE;
-use waterline_config::ModelOverrides;
+use waterline_config::{MODEL_PREFERENCE, ModelOverrides, Models};
 use waterline_provider::local;
 
 use super::{Next, Spec};
 use crate::chat::Chat;
+use crate::show::{room, wrap};
 use crate::text;
 
 pub(super) const SPEC: Spec = Spec {
     names: &["model"],
-    takes: "[NAME]",
+    takes: "[NAME | prefer [NAME | none]]",
     run: |chat, rest| -> LocalBoxFuture<'_, Result<Next>> { Box::pin(run(chat, rest)) },
 };
 
 async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
     if rest.is_empty() {
         list(chat).await;
+        return Ok(Next::Prompt);
+    }
+    if let Some(("prefer", name)) = rest.split_once(' ').or(Some((rest, ""))) {
+        prefer(chat, name.trim()).await?;
         return Ok(Next::Prompt);
     }
     let wanted = wanted(chat, rest).await?;
@@ -38,6 +44,42 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
     chat.runner.agent.live_mut().change(move |session| session.model = Some(name.clone())).await?;
     chat.screen.print_line(&text!("model-changed", name = rest));
     Ok(Next::Prompt)
+}
+
+/// Shows, sets or removes the model that the user prefers for new sessions.
+async fn prefer(chat: &Chat, name: &str) -> Result<()> {
+    let user = chat.session().user.clone().unwrap_or_default();
+    if name.is_empty() {
+        let preferences = chat.on_log(move |log, _| log.preferences(&user)).await?;
+        chat.screen.print_line(&match preferences.get(MODEL_PREFERENCE) {
+            Some(name) => text!("model-preferred", name = name),
+            None => text!("model-preferred-none"),
+        });
+        return Ok(());
+    }
+    let wanted = Some(name.to_owned()).filter(|name| name != "none");
+    if wanted.is_some() {
+        check_preferred(chat, name).await?;
+    }
+    let stored = wanted.clone();
+    let store = move |log: &waterline_log::Log, _: &str| {
+        log.set_preference(&user, MODEL_PREFERENCE, stored.as_deref())
+    };
+    chat.on_log(store).await?;
+    chat.screen.print_line(&match wanted {
+        Some(name) => text!("model-preferred-set", name = name),
+        None => text!("model-preferred-removed"),
+    });
+    Ok(())
+}
+
+/// Checks that a new session would find a model. Flags of this chat do not apply to it.
+async fn check_preferred(chat: &Chat, name: &str) -> Result<()> {
+    let mut config = chat.assembly.config.clone();
+    let preference = BTreeMap::from([(MODEL_PREFERENCE.to_owned(), name.to_owned())]);
+    config.add_preferences("", &preference)?;
+    let found = Models { config: &config }.primary(&ModelOverrides::default()).await;
+    found.map(drop).with_context(|| text!("model-preferred-not-found", name = name))
 }
 
 /// Shows the current model, and the models of its server and of the config.
@@ -73,7 +115,8 @@ async fn wanted(chat: &Chat, name: &str) -> Result<ModelOverrides> {
     let is_named = chat.assembly.config.settings.models.contains_key(name) || name == OFFLINE;
     let elsewhere = (chat.runner.agent.config().models)(name);
     if let Some(server) = server(chat).filter(|_| !is_named)
-        && (elsewhere.is_err() || may_have(&server, name).await)
+        && (elsewhere.is_err()
+            || local::may_have(server.base_url.as_deref().unwrap_or_default(), name).await)
     {
         return Ok(ModelOverrides { model, window: None, ..server });
     }
@@ -98,12 +141,4 @@ fn server(chat: &Chat) -> Option<ModelOverrides> {
         .find(|base| base == current.address());
     let base_url = given.base_url.clone().or(configured).or(found)?;
     Some(ModelOverrides { base_url: Some(base_url), wire: Some(current.wire()), ..given })
-}
-
-/// Returns whether a server may have a model: it lists the name, perhaps with a version after it,
-/// or it lists nothing.
-async fn may_have(server: &ModelOverrides, name: &str) -> bool {
-    let names = local::models(server.base_url.as_deref().unwrap_or_default()).await;
-    names.is_empty()
-        || names.iter().any(|known| known == name || known.split(':').next() == Some(name))
 }

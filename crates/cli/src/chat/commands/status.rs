@@ -24,7 +24,7 @@ type Row = (String, String);
 
 async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
     let agent = &chat.runner.agent;
-    let mut rows = session(agent)?;
+    let mut rows = session(chat)?;
     rows.extend(context(agent.live()));
     rows.extend(permissions(chat));
     rows.extend(problems(agent));
@@ -35,18 +35,41 @@ async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
 }
 
 /// The session, what it runs with, and the state of its last turn.
-fn session(agent: &Agent) -> Result<Vec<Row>> {
+fn session(chat: &Chat) -> Result<Vec<Row>> {
+    let agent = &chat.runner.agent;
     let state = agent.state()?;
     let live = agent.live();
     let or_none = |text: Option<&str>| text.unwrap_or("–").to_owned();
     Ok(vec![
         (text!("status-session"), live.session().id.clone()),
-        (text!("status-model"), live.model().name.clone()),
+        (text!("status-model"), format!("{} ({})", live.model().name, model_origin(chat, &state))),
         (text!("status-policy"), live.policy().name.clone()),
         (text!("status-role"), or_none(state.role.as_deref())),
         (text!("status-skill"), or_none(state.active_skill.as_deref())),
         (text!("status-turn"), turn(&state, agent.is_open()?)),
     ])
+}
+
+/// Describes where the choice of the model comes from.
+fn model_origin(chat: &Chat, state: &State) -> String {
+    let live = chat.runner.agent.live();
+    let name = &live.model().name;
+    let is_name = |chosen: &Option<String>| chosen.as_ref() == Some(name);
+    if *name != live.config().model.name {
+        return text!("model-origin-fallback");
+    }
+    let mut roles = chat.runner.agent.config().roles.iter();
+    if roles.any(|role| state.role.as_ref() == Some(&role.name) && is_name(&role.model)) {
+        return text!("model-origin-role");
+    }
+    match chat.assembly.config.values().into_iter().find(|value| value.key == "model") {
+        _ if is_name(&chat.first_model.model) => text!("model-origin-flag"),
+        _ if is_name(&chat.assembly.overrides.model.model) => text!("model-origin-command"),
+        Some(set) if set.value.trim_matches('"') != name => text!("model-origin-automatic"),
+        Some(set) if set.origin.starts_with("preference") => text!("model-origin-preferred"),
+        Some(set) => set.origin,
+        None => text!("model-origin-automatic"),
+    }
 }
 
 /// Describes how the last turn ended.

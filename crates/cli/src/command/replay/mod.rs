@@ -16,6 +16,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use waterline::ledger::Weights;
 use waterline::policy::{PRESETS, Policy};
 use waterline::tokens::Method;
+use waterline_log::read_all;
 use waterline_replay::judge::Candidates;
 use waterline_replay::page;
 use waterline_replay::pool::{Done, Job, Watch, replay_all};
@@ -221,9 +222,14 @@ fn policies(arguments: &Run) -> Result<Vec<Policy>> {
     Ok(policies)
 }
 
+/// The largest file of weights that is read.
+const MAX_WEIGHTS_BYTES: usize = 1 << 20;
+
 fn weights(path: &PathBuf) -> Result<Weights> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path)
+    let text = std::fs::File::open(path)
+        .and_then(|mut file| read_all(&mut file, MAX_WEIGHTS_BYTES))
+        .and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other))
         .with_context(|| text!("cannot-read", path = name.as_str()))?;
     Weights::read(&text).map_err(|error| {
         let cause = error.to_string();

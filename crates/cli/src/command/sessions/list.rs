@@ -32,6 +32,8 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let log = database.open_existing()?;
     let filter = Filter { user: arguments.user.clone(), ..Filter::default() };
     let mut sessions = log.sessions(&filter)?;
+    // A chat that was killed before the first message leaves one without any.
+    sessions.retain(|session| !session.is_blank());
     let all = sessions.len();
     if arguments.limit > 0 {
         sessions.truncate(arguments.limit);

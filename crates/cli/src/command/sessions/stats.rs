@@ -66,6 +66,14 @@ fn rows(stats: &Stats) -> Vec<(String, String)> {
             text!("stats-artifacts-value", count = stats.artifacts, bytes = stats.artifact_bytes),
         ),
         (
+            text!("stats-file-versions"),
+            text!(
+                "stats-artifacts-value",
+                count = stats.file_versions,
+                bytes = stats.file_version_bytes
+            ),
+        ),
+        (
             text!("stats-calls"),
             text!(
                 "stats-calls-value",

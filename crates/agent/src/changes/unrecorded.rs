@@ -1,0 +1,65 @@
+//! Changes that cannot be taken back, of which the user is informed once.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::FileChange;
+
+/// What is not recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Unrecorded {
+    /// What commands change in a directory with too many files.
+    Directory(PathBuf),
+    /// Files whose contents are too large.
+    Files {
+        /// One of them.
+        first: String,
+        /// How many others there are.
+        more: usize,
+    },
+    /// Every further change: the session has too many bytes of file contents.
+    Session {
+        /// The most that are stored.
+        bytes: u64,
+    },
+}
+
+impl Unrecorded {
+    /// Returns the files among these whose contents are not stored.
+    pub(super) fn files(changes: &[FileChange]) -> Option<Self> {
+        let mut unstored = changes.iter().filter(|change| {
+            [&change.before, &change.after].into_iter().flatten().any(|content| content.unstored)
+        });
+        let first = unstored.next()?.path.clone();
+        Some(Self::Files { first, more: unstored.count() })
+    }
+}
+
+impl fmt::Display for Unrecorded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Directory(path) => write!(
+                f,
+                "{} has more than 20,000 files: what commands change there cannot be undone",
+                path.display()
+            ),
+            Self::Files { first, more: 0 } => {
+                write!(
+                    f,
+                    "{first}: this change cannot be undone, because it is too large to record"
+                )
+            }
+            Self::Files { first, more } => write!(
+                f,
+                "{first} and {more} more: these changes cannot be undone, because they are too \
+                 large to record"
+            ),
+            Self::Session { bytes } => write!(
+                f,
+                "this session stores file versions up to {} MB, which is reached: larger changes \
+                 cannot be undone; a new session can record more",
+                bytes / 1_000_000
+            ),
+        }
+    }
+}

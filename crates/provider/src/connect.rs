@@ -1,0 +1,41 @@
+//! Describes why a connection failed, in the words of the system rather than of the HTTP library.
+
+use std::error::Error;
+use std::io::{self, ErrorKind};
+
+/// Returns the cause of a failed request, without the address, which may contain a key.
+#[must_use]
+pub fn connection_cause(error: &reqwest::Error) -> String {
+    if error.is_timeout() {
+        return "timed out".to_owned();
+    }
+    let first = error.source();
+    let sources: Vec<_> = std::iter::successors(first, |&source| source.source()).collect();
+    if sources.iter().any(|source| source.to_string() == "dns error") {
+        return "name not found".to_owned();
+    }
+    let io = sources.iter().rev().find_map(|source| source.downcast_ref::<io::Error>());
+    if let Some(cause) = io.and_then(io_cause) {
+        return cause;
+    }
+    // The innermost cause says the most.
+    sources.last().map_or_else(|| "unknown cause".to_owned(), ToString::to_string)
+}
+
+fn io_cause(error: &io::Error) -> Option<String> {
+    let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+    if let Some(tls) = tls {
+        return Some(format!("TLS: {tls}"));
+    }
+    let text = match error.kind() {
+        ErrorKind::ConnectionRefused => "connection refused",
+        ErrorKind::ConnectionReset
+        | ErrorKind::ConnectionAborted
+        | ErrorKind::BrokenPipe
+        | ErrorKind::UnexpectedEof => "the server closed the connection",
+        ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => "host not reachable",
+        ErrorKind::TimedOut => "timed out",
+        _ => return None,
+    };
+    Some(text.to_owned())
+}
