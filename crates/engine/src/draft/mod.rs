@@ -2,12 +2,14 @@
 //! rejects changes that would break an invariant, so no stage can break one.
 
 mod marks;
+mod passage;
 mod slot;
 mod stage;
 
 pub use marks::{Budget, Marks};
+pub use passage::Passage;
 pub use slot::{Slot, Treatment, Truncation};
-pub use stage::{Arrival, Stage};
+pub use stage::{Arrival, Search, Stage};
 
 use std::sync::Arc;
 
@@ -65,6 +67,9 @@ pub struct Draft<'a> {
     pub weights: &'a Weights,
     /// The atoms that the context before the fold did not show.
     pub hidden: Vec<usize>,
+    /// The passages that the caller found for the newest user message, best first; `None` if the
+    /// caller did not search.
+    pub recalled: Option<&'a [Passage]>,
     stages: &'a [Arc<dyn Stage>],
     items: Vec<Item>,
     total: usize,
@@ -87,6 +92,7 @@ pub(crate) struct Start<'a> {
     /// Tokens of the summary that it had.
     pub(crate) summary_before: usize,
     pub(crate) hidden: Vec<usize>,
+    pub(crate) recalled: Option<&'a [Passage]>,
 }
 
 impl Item {
@@ -174,7 +180,7 @@ impl<'a> Draft<'a> {
     #[must_use]
     pub(crate) fn new(start: Start<'a>) -> Self {
         let Start { history, marks, model, stages, weights, tools, before, .. } = start;
-        let Start { had_summary, summary_before, hidden, .. } = start;
+        let Start { had_summary, summary_before, hidden, recalled, .. } = start;
         let items: Vec<Item> =
             (0..history.atoms().len()).map(|atom| Item::new(history, atom)).collect();
         let total = tools + items.iter().map(|item| item.tokens).sum::<usize>();
@@ -189,6 +195,7 @@ impl<'a> Draft<'a> {
             summary_before,
             weights,
             hidden,
+            recalled,
             stages,
             items,
             total,
@@ -345,6 +352,7 @@ impl<'a> Draft<'a> {
             model: self.model,
             weights: self.weights,
             hidden: &[],
+            recalled: None,
         };
         for stage in self.stages {
             stage.arrive(item, &arrival);
@@ -424,6 +432,15 @@ impl<'a> Draft<'a> {
             item.pinned = true;
             item.reason = reason.into();
         }
+    }
+
+    /// Returns whether a passage is in what is sent.
+    #[must_use]
+    pub fn shows(&self, passage: &Passage) -> bool {
+        let Some(at) = self.history.atom_of(passage.message) else { return false };
+        let views = self.views(at);
+        self.kind(at) == AtomKind::System
+            || passage.is_in(views.iter().filter_map(|view| view.message(self.history)))
     }
 
     /// Marks a dropped atom as quoted elsewhere.

@@ -55,6 +55,7 @@ pub(super) fn fold(input: &Input<'_>, marks: &Marks, before: usize, reason: Stri
         had_summary: input.generation.has_summary(),
         summary_before: input.generation.summary_tokens(),
         hidden: input.generation.hidden(input.history),
+        recalled: input.recalled,
     });
     drop_repeated_systems(&mut draft);
     let mut steps = StepRecorder::new(&draft);

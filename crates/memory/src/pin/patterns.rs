@@ -25,7 +25,7 @@ const INSTRUCTION: [&str; 14] = [
     r"不要再|别再",
 ];
 
-const PREFERENCE: [&str; 14] = [
+const PREFERENCE: [&str; 15] = [
     r"\bmy (?:[0-9]+(?:st|nd|rd|th) |own |personal |general |strong |main |usual )*preference",
     r"\bi(?:'d| would) (?:much )?rather\b",
     r"\b(?:like|as) i prefer\b",
@@ -33,7 +33,8 @@ const PREFERENCE: [&str; 14] = [
     r"\b(?:works? best|easier|more natural) for me\b",
     r"\bi(?:'m| am) (?:sticking|going) with\b",
     r"\bpreferred (?:way|style|format|tool|approach|method)\b|\bi favou?r\b|\bfavou?r(?:ing)? .{0,40} over\b",
-    r"\bi (?:really |absolutely |also |just |always |usually |typically |generally |tend to |never |personally )+(?:like|love|hate|enjoy|use|want|avoid|keep|write|choose|go for|stick|work|eat|drink)\b",
+    r"\bi (?:really |absolutely |also |just |always |usually |typically |generally |tend to |never |personally )+(?:like|love|hate|enjoy|use|avoid|keep|write|choose|go for|stick|work|eat|drink)\b",
+    r"\bi (?:really |absolutely |always |usually |typically |generally |never |personally )+want\b",
     r"\bi (?:hate|dislike|can'?t stand|avoid|don'?t like|do not like|don'?t want to (?:use|rely))\b",
     r"\bi(?:'ve| have)? (?:chosen|decided|opted|chose|insist(?:ed)?|committed) (?:to|on|for|against|not)\b",
     r"\bmy (?:insistence|favou?rite|go-to|default|usual|policy|habit|goal is|priority is)\b",
@@ -48,6 +49,9 @@ const PREFER: &str = r"\bi(?:'m| am|'ve| have|'d| would|'ll| will)?\s+(?:[0-9a-z
 /// "Never mind" takes back a request; it is not a rule.
 const NEVER_MIND: &str = r"^(?:[a-z]+[,!. ]+)*never mind\b";
 
+/// "I'd rather be safe than sorry" says nothing about what the user likes.
+const IDIOM: &str = "safe than sorry";
+
 /// Returns what a sentence in lower case is. An instruction is tried first.
 pub(super) fn kind(sentence: &str) -> Option<PinKind> {
     static INSTRUCTIONS: LazyLock<RegexSet> = LazyLock::new(|| set(&INSTRUCTION));
@@ -55,7 +59,7 @@ pub(super) fn kind(sentence: &str) -> Option<PinKind> {
     static TAKEN_BACK: LazyLock<Regex> = LazyLock::new(|| pattern(NEVER_MIND));
     if INSTRUCTIONS.is_match(sentence) && !TAKEN_BACK.is_match(sentence) {
         Some(PinKind::Instruction)
-    } else if prefers(sentence) || PREFERENCES.is_match(sentence) {
+    } else if (prefers(sentence) || PREFERENCES.is_match(sentence)) && !sentence.contains(IDIOM) {
         Some(PinKind::Preference)
     } else {
         None
