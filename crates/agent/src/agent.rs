@@ -142,7 +142,9 @@ impl Agent {
         let has_stored_tools = stored_tools.is_some();
         session_config.tools = stored_tools.unwrap_or_else(|| config.toolbox.definitions());
         Offline::connect(&session_config, &log);
-        let live = LiveSession::open(log, session, session_config).await?;
+        let mut live = LiveSession::open(log, session, session_config).await?;
+        let recall = Arc::new(Recall::new(crate::environment::without_notes));
+        live.search_with(Arc::clone(&recall));
         let chain = Chain::new(config.middleware.clone());
         let config = Arc::new(config);
         let mut agent = Self {
@@ -153,7 +155,7 @@ impl Agent {
             observers,
             approver,
             chain,
-            recall: Arc::new(Recall::new(crate::environment::without_notes)),
+            recall,
             depth,
             hook_failures: 0,
             read_only: BTreeMap::new(),

@@ -1,17 +1,21 @@
 //! The daily memory: one Markdown file per day, `memory/YYYY-MM-DD.md`, for people and programs.
 
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Zoned;
 use jiff::civil::Date;
-use rustix::fs::OFlags;
+use rustix::fs::{FlockOperation, OFlags, flock};
 
 use crate::notes::{has_secret, open};
 
 /// How much of a file is searched, from its end, where the newest lines are.
 const DAY_BYTES: u64 = 4_000_000;
+
+/// How often an entry is written again because an editor replaced the file at the same moment.
+const TRIES: usize = 5;
 
 /// The section that a memory belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,16 +107,16 @@ impl DayFiles {
         std::fs::create_dir_all(&self.directory)?;
         let now = (self.now)();
         let path = self.directory.join(format!("{}.md", now.strftime("%Y-%m-%d")));
-        let mut file = open(&path, OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE)?;
-        let mut entry = String::new();
-        if file.metadata()?.len() == 0 {
-            let _ = writeln!(entry, "# Daily Memory: {}", now.strftime("%Y-%m-%d"));
-        }
         let text: Vec<String> = text.lines().map(written).collect();
-        let _ =
-            write!(entry, "\n## {section} ({})\n\n{}\n", now.strftime("%H:%M"), text.join("\n"));
-        // One write, so that the entries of two processes do not mix.
-        file.write_all(entry.as_bytes())
+        let entry = format!("\n## {section} ({})\n\n{}\n", now.strftime("%H:%M"), text.join("\n"));
+        let heading = format!("# Daily Memory: {}\n", now.strftime("%Y-%m-%d"));
+        for _ in 0..TRIES {
+            if append(&path, &heading, &entry)? {
+                return Ok(());
+            }
+        }
+        let why = format!("{} is replaced by another program all the time", path.display());
+        Err(io::Error::new(io::ErrorKind::ResourceBusy, why))
     }
 
     /// Returns the newest lines, newest first, each with its day.
@@ -136,8 +140,22 @@ impl DayFiles {
     }
 }
 
-/// Returns a line as it is written: a heading inside a text must not look like one of a section,
-/// and a secret is not written.
+/// Appends an entry to a file, after a heading if the file is new. Returns whether the entry is in
+/// the file: an editor that replaces the file at the same moment leaves it in the old one.
+fn append(path: &Path, heading: &str, entry: &str) -> io::Result<bool> {
+    let mut file = open(path, OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE)?;
+    // Of two processes that find the file empty, one writes the heading.
+    flock(&file, FlockOperation::LockExclusive)?;
+    let own = file.metadata()?;
+    let heading = if own.len() == 0 { heading } else { "" };
+    // One write, so that a killed process leaves no half of it.
+    file.write_all(format!("{heading}{entry}").as_bytes())?;
+    let now = std::fs::metadata(path)?;
+    Ok((now.dev(), now.ino()) == (own.dev(), own.ino()))
+}
+
+/// Returns a line as it is written: a heading inside a text must not look like one of a section, and
+/// a secret is not written.
 fn written(line: &str) -> String {
     match line {
         _ if has_secret(line) => "[left out: it looked like a key or a password]".to_owned(),

@@ -32,3 +32,31 @@ pub enum Reason {
     /// Its meaning is similar to the question.
     Meaning,
 }
+
+/// How many words of a question a message must have to be quoted.
+const TELLING_WORDS: usize = 2;
+
+impl Hit {
+    /// Returns the words of the question that the message has.
+    #[must_use]
+    pub fn words(&self) -> &[String] {
+        words(&self.reasons)
+    }
+}
+
+impl Reason {
+    /// Returns whether the reasons for a message are good enough to quote it to a model that did
+    /// not ask for it. One word is found almost anywhere.
+    #[must_use]
+    pub fn are_telling(reasons: &[Self]) -> bool {
+        words(reasons).len() >= TELLING_WORDS
+    }
+}
+
+fn words(reasons: &[Reason]) -> &[String] {
+    let words = reasons.iter().find_map(|reason| match reason {
+        Reason::Words(words) => Some(words.as_slice()),
+        _ => None,
+    });
+    words.unwrap_or_default()
+}

@@ -108,6 +108,19 @@ impl Memory {
         self.notes.add(topic_of(&line.text), line)
     }
 
+    /// Adds a standing instruction to `MEMORY.md`, whatever its words are.
+    ///
+    /// # Errors
+    /// As for [`Memory::remember`].
+    pub fn remember_rule(
+        &self,
+        text: &str,
+        source: Option<Source>,
+    ) -> Result<crate::notes::Added, NoteError> {
+        let day = jiff::Zoned::now().strftime("%Y-%m-%d").to_string();
+        self.notes.add(Topic::Instruction, Line::new(text, &day, source))
+    }
+
     /// Returns the lines that answer a question best.
     ///
     /// # Errors

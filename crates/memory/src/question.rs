@@ -1,11 +1,16 @@
 //! What is searched for: the terms of a question, and the dates it names.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use rustc_hash::FxHashSet;
 
 use crate::answer_kind::AnswerKind;
 use crate::date::{Named, named_dates};
 use crate::index::Index;
+use crate::pattern::pattern;
 use crate::terms::each_term;
+use crate::weights::Weights;
 
 /// A question in the words of one index.
 #[derive(Debug)]
@@ -16,6 +21,8 @@ pub(crate) struct Question {
     all: FxHashSet<String>,
     pub dates: Vec<Named>,
     pub kind: AnswerKind,
+    /// Whether it asks what the user was doing or was about to do.
+    is_about_past: bool,
 }
 
 /// A term of a question.
@@ -45,7 +52,18 @@ impl Question {
                 terms.push(Term { number, text: term.to_owned(), word: word.to_owned() });
             }
         });
-        Self { terms, all, dates: named_dates(text), kind }
+        static PAST: LazyLock<Regex> = LazyLock::new(|| pattern(r"\b(?:was|were|had) i\b"));
+        let is_about_past = PAST.is_match(&text.to_lowercase());
+        Self { terms, all, dates: named_dates(text), kind, is_about_past }
+    }
+
+    /// Returns the weights for this question. What the user did is not what they like.
+    pub(crate) const fn weights(&self, weights: &Weights) -> Weights {
+        let weights = self.kind.weights(weights);
+        match self.is_about_past {
+            true => Weights { preference: 0.0, ..weights },
+            false => weights,
+        }
     }
 
     pub(crate) fn has(&self, term: &str) -> bool {

@@ -52,7 +52,7 @@ impl Index {
     pub fn rank(&self, question: &str, allowed: impl Fn(usize) -> bool) -> Ranking<'_> {
         let question = Question::new(self, question);
         let features = Features::new(self, &question);
-        let weights = question.kind.weights(&Weights::KEYWORD);
+        let weights = question.weights(&Weights::KEYWORD);
         let scores = features.scores(self, &weights).into_iter().zip(0..);
         let others = scores.filter(|&(_, message)| allowed(message)).collect();
         let reranked = Vec::new();
@@ -101,7 +101,7 @@ impl Ranking<'_> {
         };
         let similar: Vec<_> = candidates.iter().filter_map(similarity).collect();
         self.features.set_similarity(self.index, &self.question, &similar);
-        self.weights = self.question.kind.weights(weights);
+        self.weights = self.question.weights(weights);
         let score = |at| self.features.shares(self.index, at, &self.weights).sum();
         let best = candidates.iter().map(|&message| (score(message), message)).collect();
         self.put_first(best);

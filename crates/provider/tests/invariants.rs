@@ -9,9 +9,10 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestCaseError, TestRunner};
 use waterline::history::{AtomKind, History};
 use waterline::json::{self, Fields};
+use waterline::ledger::text_of;
 use waterline::message::{Message, Role, Wire};
 use waterline::model::{Model, Models};
-use waterline::plan::{Action, Budget, Generation, Input, Plan, Treatment, plan};
+use waterline::plan::{Action, Budget, Generation, Input, Passage, Plan, Treatment, plan};
 use waterline::policy::Policy;
 use waterline::tokens::{Counter, Method};
 use waterline::validity;
@@ -38,26 +39,54 @@ struct Case {
     model: usize,
     /// The number of messages between two calls.
     interval: usize,
+    /// Whether the caller supplies passages of earlier messages.
+    recalls: bool,
 }
 
 fn case() -> impl Strategy<Value = Case> {
     let window = prop_oneof![1 => 40_usize..400, 3 => 400_usize..4_000, 2 => 4_000_usize..60_000];
-    (conversation(40), window, 0_usize..4, 0_usize..4, 0_usize..2, 1_usize..9).prop_map(
-        |(events, window, from, to, model, interval)| Case {
+    let call = (0_usize..2, 1_usize..9, any::<bool>());
+    (conversation(40), window, 0_usize..4, 0_usize..4, call).prop_map(
+        |(events, window, from, to, (model, interval, recalls))| Case {
             events,
             window,
             from,
             to,
             model,
             interval,
+            recalls,
         },
     )
 }
 
+/// Returns a passage of every message before the newest user message, as a search might find it.
+fn passages(history: &History) -> Vec<Passage> {
+    let newest = history.latest_user().unwrap_or(0);
+    let passage = |message: usize| {
+        let source = history.source(message)?;
+        let text: String = text_of(source).chars().take(80).collect();
+        Some(Passage { message, role: source.role, text })
+    };
+    (0..newest).rev().filter_map(passage).collect()
+}
+
 fn check_preset(preset: &str) {
+    check_policy(&Policy::preset(preset).unwrap());
+}
+
+fn check_policy(policy: &Policy) {
     let config = Config { cases: cases(), failure_persistence: None, ..Config::default() };
-    let policy = Policy::preset(preset).unwrap();
-    TestRunner::new(config).run(&case(), |case| replay(&policy, &case)).unwrap();
+    TestRunner::new(config).run(&case(), |case| replay(policy, &case)).unwrap();
+}
+
+/// Returns a preset that also quotes passages.
+fn with_recall(preset: &str) -> Policy {
+    let text = Policy::preset(preset).unwrap().text().to_owned();
+    let text = match text.contains("\"recall\"") {
+        true => text,
+        false => text.replacen("stages = [", "stages = [\"recall\", ", 1),
+    };
+    Policy::read(&text, &[]).unwrap()
 }
 
 /// Replays a conversation call by call and checks every context.
@@ -83,7 +112,9 @@ fn replay(policy: &Policy, case: &Case) -> Result<(), TestCaseError> {
             continue;
         }
         let budget = Budget::of(case.window);
-        let input = Input::new(&history, &generation, policy, budget, model);
+        let found = passages(&history);
+        let recalled = case.recalls.then_some(found.as_slice());
+        let input = Input { recalled, ..Input::new(&history, &generation, policy, budget, model) };
         let planned = plan(&input);
         prop_assert_eq!(show(&planned), show(&plan(&input)), "5: planning twice gives the same");
         check_fold(policy, &planned, &history, case.window)?;
@@ -105,7 +136,8 @@ fn replay(policy: &Policy, case: &Case) -> Result<(), TestCaseError> {
             prop_assert!(now.starts_with(&before), "3: not a prefix:\n{before:#?}\n{now:#?}");
         }
         sent = Some(now);
-        check_idle(&Input::new(&history, &generation, policy, budget, model))?;
+        let input = Input::new(&history, &generation, policy, budget, model);
+        check_idle(&Input { recalled, ..input })?;
     }
     for (at, raw) in raws.iter().enumerate() {
         prop_assert_eq!(
@@ -270,6 +302,16 @@ fn flatten(wire: Wire, rendered: &Rendered) -> Vec<String> {
         blocks.into_iter().map(move |block| format!("{role} {block}")).collect::<Vec<_>>()
     });
     blocks.collect()
+}
+
+#[test]
+fn auto_with_recall() {
+    check_policy(&with_recall("auto"));
+}
+
+#[test]
+fn window_with_recall() {
+    check_policy(&with_recall("window"));
 }
 
 macro_rules! presets {

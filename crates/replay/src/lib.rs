@@ -19,6 +19,7 @@ pub mod price;
 pub mod report;
 pub mod run;
 pub mod sample;
+mod search;
 pub mod surprise;
 mod track;
 pub mod train;

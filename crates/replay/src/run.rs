@@ -56,7 +56,8 @@ pub fn replay(
             config.windows.iter().map(|&window| Track::new(policy, window, &model, config)),
         );
     }
-    let mut walk = Walk::new(counter, tools, transcript.wire);
+    let searches = config.policies.iter().any(|policy| policy.search().is_some());
+    let mut walk = Walk::new(counter, tools, transcript.wire, searches);
     let indices: Vec<usize> = entries.iter().map(|entry| entry.index).collect();
     let last = entries.iter().rposition(|entry| entry.message.role == Role::Assistant);
     for (at, entry) in entries.into_iter().enumerate() {

@@ -78,13 +78,9 @@ impl<'a> Track<'a> {
 
     /// Plans one call and measures its context.
     pub(crate) fn call(&mut self, walk: &Walk, call: &Call<'_>) {
-        let next = plan(&Input::new(
-            &walk.history,
-            &self.generation,
-            self.policy,
-            walk.budget(self.window),
-            self.model,
-        ));
+        let (history, budget) = (&walk.history, walk.budget(self.window));
+        let input = Input::new(history, &self.generation, self.policy, budget, self.model);
+        let next = plan(&Input { recalled: walk.passages(), ..input });
         let is_fold = matches!(next.action, Action::Fold { .. });
         let mut bill = self.summary_call(&next, call);
         let same = self.freeze(walk, next, call);

@@ -3,12 +3,13 @@
 
 use waterline::history::History;
 use waterline::message::{Message, Role, Wire};
-use waterline::plan::Budget;
+use waterline::plan::{Budget, Passage};
 use waterline::tokens::{Calibration, Counter};
 use waterline_transcript::Entry;
 
 use crate::need::{CallNeeds, Needs};
 use crate::price::{Bill, Prices};
+use crate::search::Search;
 
 /// A conversation up to the next call.
 #[derive(Debug)]
@@ -24,6 +25,10 @@ pub(crate) struct Walk {
     last_time: Option<i64>,
     /// Whether any message other than a system prompt has been appended.
     has_started: bool,
+    /// The index of the messages, if a policy quotes passages.
+    search: Option<Search>,
+    /// The passages for the newest user message.
+    passages: Vec<Passage>,
 }
 
 /// One model call, with the data to measure it.
@@ -43,7 +48,7 @@ pub(crate) struct Call<'a> {
 }
 
 impl Walk {
-    pub(crate) fn new(counter: Counter, tools: usize, wire: Wire) -> Self {
+    pub(crate) fn new(counter: Counter, tools: usize, wire: Wire, searches: bool) -> Self {
         Self {
             history: History::new(counter),
             wire,
@@ -52,6 +57,8 @@ impl Walk {
             sent: 0,
             last_time: None,
             has_started: false,
+            search: searches.then(Search::default),
+            passages: Vec::new(),
         }
     }
 
@@ -88,13 +95,24 @@ impl Walk {
         self.append_only.add(prices.prompt(self.sent.min(all), all, is_cold));
         self.sent = all;
         self.last_time = entry.time.or(self.last_time);
+        if let Some(search) = &self.search {
+            self.passages = search.passages(&self.history);
+        }
         let tools = needs.calls.get(start..end).unwrap_or_default();
         Call { needs, indices, prices, index: entry.index, tools, is_cold, is_last }
     }
 
     pub(crate) fn append(&mut self, entry: Entry) {
         self.has_started |= entry.message.role != Role::System;
+        if let Some(search) = &mut self.search {
+            search.add(self.history.len(), &entry.message);
+        }
         self.history.append(entry.message);
+    }
+
+    /// Returns the passages that a search found for the next call.
+    pub(crate) fn passages(&self) -> Option<&[Passage]> {
+        self.search.is_some().then_some(&self.passages)
     }
 
     /// Returns the budget. The window is for the conversation; system prompt and tool definitions

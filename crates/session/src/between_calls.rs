@@ -2,10 +2,13 @@
 //! are methods of the session, in the files named after them.
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
 
 use tokio::task::JoinHandle;
 use waterline_log::Usage;
 use waterline_provider::wire::Shape;
+
+use crate::recall::Passage;
 
 /// The previous call.
 #[derive(Clone, Debug)]
@@ -44,6 +47,21 @@ pub(crate) struct AnswerShape {
     /// The models that rejected a call because of its shape, by their statistics key.
     pub(crate) refused: BTreeSet<String>,
 }
+
+/// A sentence of the user that a model takes for a standing instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedRule {
+    /// The sentence, as the user wrote it.
+    pub text: String,
+    /// The number of the message in the session, from 1.
+    pub position: u64,
+}
+
+/// What models named in summaries, until the host program takes it.
+pub(crate) type NamedRules = Arc<Mutex<Vec<NamedRule>>>;
+
+/// A search for passages that a plan may quote.
+pub(crate) type Searching = JoinHandle<waterline_log::Result<Vec<Passage>>>;
 
 /// A topic that a fold should keep above all.
 #[derive(Clone, Debug)]

@@ -20,6 +20,7 @@ mod live;
 mod manual_fold;
 mod model_stats;
 mod observed;
+mod passages;
 mod pins;
 mod plan;
 mod prefetch;
@@ -35,6 +36,7 @@ mod submit;
 mod summarise;
 mod trace;
 
+pub use between_calls::NamedRule;
 pub use builder::Builder;
 pub use config::{ModelTarget, SessionConfig, WindowSource};
 pub use error::SessionError;

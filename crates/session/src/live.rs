@@ -14,7 +14,9 @@ use waterline::validity::Violation;
 use waterline_log::{AsyncLog, Change, Incoming, Lease, Log, LogError, Resumed, Session, Step};
 use waterline_provider::wire::parse_stored;
 
-use crate::between_calls::{AnswerShape, Focus, LastCall, Pending, Reported};
+use crate::between_calls::{
+    AnswerShape, Focus, LastCall, NamedRules, Pending, Reported, Searching,
+};
 use crate::config::{ModelTarget, SessionConfig};
 use crate::error::SessionError;
 use crate::fold_backoff::FoldBackoff;
@@ -23,6 +25,7 @@ use crate::level::Level;
 use crate::model_stats::{self, MIN_FACTOR_CHANGE, ModelStats};
 use crate::pins::Pinned;
 use crate::prefetch::Prefetch;
+use crate::recall::Recall;
 use crate::render_cache::RenderCache;
 
 /// A fold is near when the prompt has reached this share of the high mark, in percent.
@@ -83,6 +86,12 @@ pub struct LiveSession {
     pub(crate) prefetch: Prefetch,
     /// The lease that writes are checked against, while it is held.
     fence: Weak<Lease>,
+    /// The index of the messages, for a policy that quotes them.
+    pub(crate) recall: Arc<Recall>,
+    /// A search that did not finish in time.
+    pub(crate) searching: Option<Searching>,
+    /// Standing instructions that models named in summaries.
+    pub(crate) rules: NamedRules,
 }
 
 impl LiveSession {
@@ -137,6 +146,9 @@ impl LiveSession {
             work: TaskTracker::new(),
             prefetch: Prefetch::default(),
             fence: Weak::new(),
+            recall: Arc::new(Recall::new(|text| text)),
+            searching: None,
+            rules: NamedRules::default(),
             config,
         };
         live.use_model(0);

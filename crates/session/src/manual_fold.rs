@@ -24,10 +24,10 @@ impl LiveSession {
         self.resync().await?;
         self.load_history().await?;
         self.focus = self.find_focus(focus).await?;
-        let planned = self.folded(&mut PlanRequest {
-            forced: Some((FoldLevel::Fold, reason.to_owned())),
-            ..PlanRequest::default()
-        });
+        let recalled = self.passages().await;
+        let forced = Some((FoldLevel::Fold, reason.to_owned()));
+        let summaries = Vec::new();
+        let planned = self.folded(&mut PlanRequest { summaries, forced, recalled });
         self.focus = None;
         Ok(planned)
     }

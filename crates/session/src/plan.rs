@@ -1,7 +1,7 @@
 //! Plans the next call, including the summary that a fold may need.
 
 use waterline::plan::{
-    Action, Budget, FoldLevel, Forced, Input, Keep, Marks, Plan, Wanted, extend, plan,
+    Action, Budget, FoldLevel, Forced, Input, Keep, Marks, Passage, Plan, Wanted, extend, plan,
 };
 use waterline::reason::Reason;
 use waterline::summary::Summary;
@@ -23,6 +23,8 @@ const MARGIN: usize = 5;
 pub(crate) struct PlanRequest {
     pub(crate) summaries: Vec<Summary>,
     pub(crate) forced: Option<(FoldLevel, String)>,
+    /// Passages for the newest user message; `None` if they were not searched for.
+    pub(crate) recalled: Option<Vec<Passage>>,
 }
 
 impl PlanRequest {
@@ -54,8 +56,10 @@ impl LiveSession {
             request = PlanRequest {
                 summaries: vec![summary],
                 forced: request.forced.or(Some((FoldLevel::Fold, reason))),
+                recalled: None,
             };
         }
+        request.recalled = self.passages_for_new().await;
         if request.forced.is_none()
             && let Some(extension) = extend(&self.input(&request, &[], &[]))
         {
@@ -65,6 +69,9 @@ impl LiveSession {
         // A fold can take long and may call a model, so new messages are stored first.
         self.commit().await?;
         self.load_history().await?;
+        if request.recalled.is_none() {
+            request.recalled = self.passages().await;
+        }
         let mut planned = self.folded(&mut request);
         if request.forced.is_none()
             && let Action::Fold { reason, .. } = &planned.action
@@ -131,7 +138,8 @@ impl LiveSession {
         let window = self.budget.window - self.budget.window * MARGIN / 100;
         let budget = Budget { window, ..self.budget };
         let usual = Input::new(&self.history, &self.generation, self.policy(), budget, &self.model);
-        Input { summaries: &request.summaries, keep: Keep { pins, lines }, forced, ..usual }
+        let (summaries, recalled) = (&request.summaries, request.recalled.as_deref());
+        Input { summaries, keep: Keep { pins, lines }, forced, recalled, ..usual }
     }
 
     /// Freezes a plan and stages it: what will be sent is stored before it is sent, with the
@@ -188,7 +196,11 @@ impl LiveSession {
     /// Plans the next call together with what is about to be stored, if the plan is a plain
     /// extension. The call then needs no write before it.
     pub fn stage_sent(&mut self) {
-        if self.forced.is_some() || self.staged.sent.is_some() {
+        // A plan that quotes passages needs a search first.
+        let is_new = |message: usize| message >= self.generation.covered();
+        let searches =
+            self.history.latest_user().is_some_and(is_new) && self.policy().search().is_some();
+        if self.forced.is_some() || self.staged.sent.is_some() || searches {
             return;
         }
         let planned = extend(&self.input(&PlanRequest::default(), &[], &[]));

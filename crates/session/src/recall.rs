@@ -10,7 +10,7 @@ use jiff::tz::TimeZone;
 use waterline::ledger::text_of;
 use waterline::message::{Body, Message, Role};
 use waterline_log::{Entry, Log, LogError, Tip};
-use waterline_memory::{Index, Message as Indexed, Reason};
+use waterline_memory::{Index, Message as Indexed, Reason, excerpt};
 use waterline_provider::wire::parse_stored;
 
 /// Returns a text without the notes that the host program added to it.
@@ -22,7 +22,7 @@ const ARTIFACT_BYTES: usize = 1_000_000;
 /// The index of one session. It is shared by everything that searches the session.
 #[derive(Debug)]
 pub struct Recall {
-    clean: Clean,
+    pub(crate) clean: Clean,
     recalled: Mutex<Recalled>,
 }
 
@@ -175,7 +175,7 @@ impl Recalled {
                 position: source.position,
                 role: entry.role,
                 time: entry.time,
-                text: excerpt(&text, words(&hit.reasons), request.chars),
+                text: excerpt(&text, hit.words(), request.chars),
                 artifact: source.artifact.clone(),
                 reasons: hit.reasons,
             });
@@ -220,51 +220,6 @@ fn artifact_text(log: &Log, session: &str, id: &str) -> Result<Option<String>, L
     let mut bytes = log.artifact(&artifact.hash)?;
     bytes.truncate(ARTIFACT_BYTES);
     Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
-}
-
-fn words(reasons: &[Reason]) -> &[String] {
-    let words = reasons.iter().find_map(|reason| match reason {
-        Reason::Words(words) => Some(words.as_slice()),
-        _ => None,
-    });
-    words.unwrap_or_default()
-}
-
-/// Returns the part of a text that has the most of these words, at most `max` characters of it.
-fn excerpt(text: &str, words: &[String], max: usize) -> String {
-    let chars: Vec<char> = text.trim().chars().collect();
-    if chars.len() <= max {
-        return chars.into_iter().collect();
-    }
-    let lower: Vec<char> = chars.iter().map(|c| c.to_lowercase().next().unwrap_or(*c)).collect();
-    let mut found: Vec<(usize, usize)> = Vec::new();
-    for (number, word) in words.iter().enumerate() {
-        let word: Vec<char> = word.to_lowercase().chars().collect();
-        let matches = lower.windows(word.len().max(1)).enumerate();
-        found.extend(matches.filter(|(_, window)| *window == word).map(|(at, _)| (at, number)));
-    }
-    // The rarest word is the most specific one.
-    let count = |word: usize| found.iter().filter(|(_, number)| *number == word).count();
-    let rarest = (0..words.len()).filter(|&word| count(word) > 0).min_by_key(|&word| count(word));
-    let places = found.iter().filter(|(_, number)| Some(*number) == rarest).map(|(at, _)| *at);
-    // The text before a word is part of its meaning.
-    let lead = max / 3;
-    let distinct = |place: usize| {
-        let from = place.saturating_sub(lead);
-        let inside = found.iter().filter(|(at, _)| (from..from + max).contains(at));
-        let mut numbers: Vec<usize> = inside.map(|(_, number)| *number).collect();
-        numbers.sort_unstable();
-        numbers.dedup();
-        numbers.len()
-    };
-    // The first of the best places.
-    let places: Vec<usize> = places.collect();
-    let best = places.iter().rev().max_by_key(|&&place| distinct(place)).copied().unwrap_or(0);
-    let from = best.saturating_sub(lead).min(chars.len() - max);
-    let shown: String = chars.iter().skip(from).take(max).collect();
-    let head = if from > 0 { "…" } else { "" };
-    let tail = if from + max < chars.len() { "…" } else { "" };
-    format!("{head}{shown}{tail}")
 }
 
 #[cfg(test)]
@@ -351,16 +306,5 @@ mod tests {
         assert!(bed.search("pears").is_empty());
         let found = bed.search("plums");
         assert_eq!((found[0].position, found[0].text.as_str()), (2, "three plums"));
-    }
-
-    #[test]
-    fn excerpt_shows_the_place_with_the_most_words() {
-        let text =
-            format!("port {} the database port is 5433 {}", "x".repeat(200), "y".repeat(200));
-        let words = ["port".to_owned(), "database".to_owned()];
-        let shown = excerpt(&text, &words, 60);
-        assert!(shown.contains("database port is 5433"), "{shown}");
-        assert!(shown.starts_with('…') && shown.ends_with('…'));
-        assert_eq!(excerpt("short", &words, 60), "short");
     }
 }

@@ -1,5 +1,5 @@
-//! Standing instructions and preferences of the user: recognised in what the user writes, kept in
-//! the memory, and given to the model in every session.
+//! Standing instructions and preferences of the user: recognised in what the user writes or named
+//! by a model in a summary of it, kept in the memory, and given to the model in every session.
 //!
 //! They are part of a user message, so that the system prompt stays in the provider's cache, and
 //! every fold keeps them. Only text that the user typed can become one: not files, tool results,
@@ -7,6 +7,7 @@
 
 use waterline_log::Log;
 use waterline_memory::{Added, Note, NoteError, PinKind, Source, Topic, pins};
+use waterline_session::NamedRule;
 
 use super::Agent;
 use super::submit::UserInput;
@@ -34,13 +35,16 @@ impl Agent {
         if self.depth > 0 || input.handed {
             return Ok(None);
         }
+        let named = self.remember_named().await?;
         let found = self.recognise(&input.text).await?;
-        let remembered = self.remembered().await;
         let known = self.state()?.standing;
-        let mut current: Vec<String> = remembered;
-        current.extend(
-            found.iter().filter(|text| !current.contains(text)).cloned().collect::<Vec<_>>(),
-        );
+        // Without a memory the rules of a session apply until it ends.
+        let mut current = self.remembered().await.unwrap_or_else(|| known.clone());
+        for text in named.iter().chain(&found) {
+            if !current.contains(text) {
+                current.push(text.clone());
+            }
+        }
         let current = within_budget(current);
         if current == known {
             return Ok(None);
@@ -55,70 +59,104 @@ impl Agent {
         Ok(note)
     }
 
+    /// Waits for a summary that is made in the background, before a program exits. Standing
+    /// instructions that the model names in it are remembered.
+    ///
+    /// # Errors
+    /// If the state of the session cannot be read.
+    pub async fn finish(&mut self) -> Result<(), AgentError> {
+        self.live.finish().await;
+        self.remember_named().await.map(drop)
+    }
+
+    /// Remembers the standing instructions that models named in summaries, and returns them.
+    async fn remember_named(&mut self) -> Result<Vec<String>, AgentError> {
+        let named = self.live.take_rules();
+        // The user messages of a sub-agent and of a role may be from a model.
+        if self.depth > 0 || self.state()?.role.is_some() {
+            return Ok(Vec::new());
+        }
+        let mut remembered = Vec::new();
+        for NamedRule { text, position } in named {
+            // The patterns recognised it when it was said, and the user may have removed it since.
+            let is_recognised = pins(&text).iter().any(|(kind, _)| *kind == PinKind::Instruction);
+            if !is_recognised && self.remember(&text, position).await {
+                remembered.push(text);
+            }
+        }
+        Ok(remembered)
+    }
+
     /// Returns the standing instructions in a text, after writing them to the memory.
     async fn recognise(&mut self, text: &str) -> Result<Vec<String>, AgentError> {
         let found = pins(text).into_iter().filter(|(kind, _)| *kind == PinKind::Instruction);
+        let history = self.live.history();
+        let next = history.number(history.len()).unwrap_or(1) as u64;
         let mut recognised = Vec::new();
         for (_, sentence) in found {
-            let copy = sentence.clone();
-            let is_template =
-                self.live.on_log(move |log| is_template(log, &copy)).await.unwrap_or(false);
-            if is_template {
-                continue;
+            if self.remember(&sentence, next).await {
+                recognised.push(sentence);
             }
-            let replaced = match self.write_to_memory(&sentence).await {
-                // A secret stays in the conversation only.
-                Err(NoteError::Secret) => continue,
-                Err(error) => {
-                    self.observers.emit(&Event::Notice(error.to_string()));
-                    None
-                }
-                Ok(Some(Added::Known)) => {
-                    recognised.push(sentence);
-                    continue;
-                }
-                Ok(Some(Added::Replaced(earlier))) => Some(earlier),
-                Ok(Some(Added::New) | None) => None,
-            };
-            let is_lasting = self.live.config().memory.is_some();
-            self.observers.emit(&Event::Remembered {
-                text: sentence.clone(),
-                replaced,
-                is_lasting,
-            });
-            recognised.push(sentence);
         }
         Ok(recognised)
     }
 
-    /// Writes a sentence of the next message to the memory, if there is one.
-    async fn write_to_memory(&self, sentence: &str) -> Result<Option<Added>, NoteError> {
+    /// Remembers a sentence of the message at a position, and shows it. Returns whether it is a
+    /// standing instruction: a part of a template is not.
+    async fn remember(&mut self, sentence: &str, position: u64) -> bool {
+        let copy = sentence.to_owned();
+        if self.live.on_log(move |log| is_template(log, &copy)).await.unwrap_or(false) {
+            return false;
+        }
+        let replaced = match self.write_to_memory(sentence, position).await {
+            // A secret stays in the conversation only.
+            Err(NoteError::Secret) => return false,
+            Err(error) => {
+                self.observers.emit(&Event::Notice(error.to_string()));
+                None
+            }
+            Ok(Some(Added::Known)) => return true,
+            Ok(Some(Added::Replaced(earlier))) => Some(earlier),
+            Ok(Some(Added::New) | None) => None,
+        };
+        let is_lasting = self.live.config().memory.is_some();
+        let text = sentence.to_owned();
+        self.observers.emit(&Event::Remembered { text, replaced, is_lasting });
+        true
+    }
+
+    /// Writes a sentence to the memory, if there is one.
+    async fn write_to_memory(
+        &self,
+        sentence: &str,
+        message: u64,
+    ) -> Result<Option<Added>, NoteError> {
         let Some(memory) = self.live.config().memory.clone() else { return Ok(None) };
-        let history = self.live.history();
-        let message = history.number(history.len()).unwrap_or(1) as u64;
         let source = Source { session: self.live.session().id.clone(), message };
         let text = sentence.to_owned();
-        let written = tokio::task::spawn_blocking(move || memory.remember(&text, Some(source)));
+        let written =
+            tokio::task::spawn_blocking(move || memory.remember_rule(&text, Some(source)));
         written.await.unwrap_or(Err(NoteError::Empty)).map(Some)
     }
 
-    /// Returns the instructions and preferences of the memory, instructions first.
-    async fn remembered(&self) -> Vec<String> {
-        let Some(memory) = self.live.config().memory.clone() else { return Vec::new() };
+    /// Returns the instructions and preferences of the memory, instructions first; `None` if there
+    /// is no memory.
+    async fn remembered(&self) -> Option<Vec<String>> {
+        let memory = self.live.config().memory.clone()?;
         let read = tokio::task::spawn_blocking(move || memory.notes().list()).await;
         let notes = match read {
             Ok(Ok(notes)) => notes,
             Ok(Err(error)) => {
                 self.observers.emit(&Event::Notice(error.to_string()));
-                return Vec::new();
+                return Some(Vec::new());
             }
-            Err(_) => return Vec::new(),
+            Err(_) => return Some(Vec::new()),
         };
         let of = |topic: Topic| {
             let matches = move |note: &&Note| note.topic == topic;
             notes.iter().filter(matches).map(|note| note.line.text.clone()).collect::<Vec<_>>()
         };
-        [of(Topic::Instruction), of(Topic::Preference)].concat()
+        Some([of(Topic::Instruction), of(Topic::Preference)].concat())
     }
 }
 

@@ -163,7 +163,7 @@ async fn turn(
     };
     printer.end(runner.agent.live(), &outcome)?;
     tokio::select! {
-        () = runner.agent.live_mut().finish() => {}
+        finished = runner.agent.finish() => finished?,
         // The answer is printed; the user need not wait for a summary.
         () = stopped() => {}
     }

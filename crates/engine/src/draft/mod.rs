@@ -3,6 +3,7 @@
 
 mod item;
 mod marks;
+mod passage;
 mod query;
 mod shorten;
 mod slot;
@@ -10,9 +11,10 @@ mod stage;
 
 pub use item::Item;
 pub use marks::{Budget, Marks};
+pub use passage::Passage;
 pub(crate) use shorten::{max_size, reduce_views};
 pub use slot::{Slot, Treatment, Truncation};
-pub use stage::{Arrival, Stage};
+pub use stage::{Arrival, Search, Stage};
 
 use std::sync::Arc;
 
@@ -47,6 +49,9 @@ pub struct Draft<'a> {
     pub weights: &'a Weights,
     /// The atoms that the context before the fold did not show.
     pub hidden: Vec<usize>,
+    /// The passages that the caller found for the newest user message, best first; `None` if the
+    /// caller did not search.
+    pub recalled: Option<&'a [Passage]>,
     stages: &'a [Arc<dyn Stage>],
     items: Vec<Item>,
     total: usize,
@@ -69,6 +74,7 @@ pub(crate) struct Start<'a> {
     /// Tokens of the summary that it had.
     pub(crate) summary_before: usize,
     pub(crate) hidden: Vec<usize>,
+    pub(crate) recalled: Option<&'a [Passage]>,
 }
 
 impl<'a> Draft<'a> {
@@ -76,7 +82,7 @@ impl<'a> Draft<'a> {
     #[must_use]
     pub(crate) fn new(start: Start<'a>) -> Self {
         let Start { history, marks, model, stages, weights, tools, before, .. } = start;
-        let Start { had_summary, summary_before, hidden, .. } = start;
+        let Start { had_summary, summary_before, hidden, recalled, .. } = start;
         let items: Vec<Item> =
             (0..history.atoms().len()).map(|atom| Item::new(history, atom)).collect();
         let total = tools + items.iter().map(|item| item.tokens).sum::<usize>();
@@ -91,6 +97,7 @@ impl<'a> Draft<'a> {
             summary_before,
             weights,
             hidden,
+            recalled,
             stages,
             items,
             total,
@@ -114,6 +121,7 @@ impl<'a> Draft<'a> {
             model: self.model,
             weights: self.weights,
             hidden: &[],
+            recalled: None,
         };
         for stage in self.stages {
             stage.arrive(item, &arrival);
@@ -193,6 +201,15 @@ impl<'a> Draft<'a> {
             item.pinned = true;
             item.reason = reason.into();
         }
+    }
+
+    /// Returns whether a passage is in what is sent.
+    #[must_use]
+    pub fn shows(&self, passage: &Passage) -> bool {
+        let Some(at) = self.history.atom_of(passage.message) else { return false };
+        let views = self.views(at);
+        self.kind(at) == AtomKind::System
+            || passage.is_in(views.iter().filter_map(|view| view.message(self.history)))
     }
 
     /// Marks a dropped atom as quoted elsewhere.

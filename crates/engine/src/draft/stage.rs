@@ -1,8 +1,9 @@
 //! The trait of a stage. The stages themselves are in [`crate::stage`].
 
 use std::fmt::Debug;
+use std::time::Duration;
 
-use super::{Draft, Item, Marks};
+use super::{Draft, Item, Marks, Passage};
 use crate::history::History;
 use crate::ledger::Weights;
 use crate::model::Model;
@@ -22,6 +23,19 @@ pub struct Arrival<'a> {
     pub weights: &'a Weights,
     /// The atoms that the context no longer shows.
     pub hidden: &'a [usize],
+    /// The passages that the caller found for the newest user message and that the context does
+    /// not show, best first; `None` if the caller did not search.
+    pub recalled: Option<&'a [&'a Passage]>,
+}
+
+/// The search that a stage needs: its caller looks for passages that fit the newest user message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Search {
+    /// The most passages that are quoted. More of them should be found, because some may still be
+    /// in the context.
+    pub passages: usize,
+    /// How long the call waits for the search. Without a result in time nothing is quoted.
+    pub timeout: Duration,
 }
 
 /// One step of a policy.
@@ -55,9 +69,10 @@ pub trait Stage: Debug + Send + Sync {
         false
     }
 
-    /// Returns whether the stage needs to know which atoms the context no longer shows.
-    fn recalls(&self) -> bool {
-        false
+    /// Returns the search that the stage needs, if it quotes messages that the context no longer
+    /// shows.
+    fn search(&self) -> Option<Search> {
+        None
     }
 
     /// Returns whether the stage replaces what is dropped with a summary.

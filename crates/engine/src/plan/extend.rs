@@ -11,9 +11,11 @@ pub(super) fn new_slots(input: &Input<'_>, marks: &Marks) -> Vec<Slot> {
     let history = input.history;
     let covered = input.generation.covered();
     let hidden = hidden_atoms(input);
+    let recalled = input.recalled.map(|found| input.generation.not_shown(history, found));
+    let recalled = recalled.as_deref();
     let model = input.model;
     let weights = &input.policy.weights;
-    let arrival = Arrival { history, marks, model, weights, hidden: &hidden };
+    let arrival = Arrival { history, marks, model, weights, hidden: &hidden, recalled };
     let mut slots: Vec<Slot> = Vec::new();
     let mut seen = FxHashSet::default();
     for message in covered..history.len() {
@@ -61,9 +63,10 @@ fn late_slot(input: &Input<'_>, at: usize, covered: usize, sources: Vec<usize>) 
     Slot { sources, treatment, tokens, reason: reason.into(), views, listed: Vec::new() }
 }
 
-/// Returns the atoms that the generation no longer shows. Only a policy that recalls needs them.
+/// Returns the atoms that the generation no longer shows. Only a policy that searches needs them,
+/// if the caller did not search for it.
 fn hidden_atoms(input: &Input<'_>) -> Vec<usize> {
-    if !input.policy.stages.iter().any(|stage| stage.recalls()) {
+    if input.recalled.is_some() || input.policy.search().is_none() {
         return Vec::new();
     }
     input.generation.hidden(input.history)

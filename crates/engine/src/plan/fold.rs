@@ -58,6 +58,7 @@ pub(super) fn fold(input: &Input<'_>, marks: &Marks, unfolded: usize, reason: St
         had_summary: input.generation.has_summary_block(),
         summary_before: input.generation.summary_tokens(),
         hidden: input.generation.hidden(input.history),
+        recalled: input.recalled,
     });
     drop_repeated_systems(&mut draft);
     let mut steps = StepRecorder::new(&draft);

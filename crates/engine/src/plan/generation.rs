@@ -2,7 +2,7 @@
 //! and only grows at its end; a fold starts a new one.
 
 use super::{Action, Plan};
-use crate::draft::{Marks, Slot, Treatment};
+use crate::draft::{Marks, Passage, Slot, Treatment};
 use crate::history::{AtomKind, History};
 use crate::message::Message;
 use crate::setting::FoldRule;
@@ -91,6 +91,25 @@ impl Generation {
         atoms.sort_unstable();
         atoms.dedup();
         atoms
+    }
+
+    /// Returns the passages that are not in what was sent. A message without a slot is new: it is
+    /// about to be sent.
+    pub(super) fn not_shown<'a>(
+        &self,
+        history: &History,
+        passages: &'a [Passage],
+    ) -> Vec<&'a Passage> {
+        let is_shown = |slot: &Slot, passage: &Passage| {
+            let views = slot.views.iter().filter_map(|view| view.message(history));
+            slot.treatment.is_sent() && passage.is_in(views)
+        };
+        let is_hidden = |passage: &&Passage| {
+            let has = |slot: &&Slot| slot.sources.contains(&passage.message);
+            let mut slots = self.slots.iter().filter(has).peekable();
+            slots.peek().is_some() && !slots.any(|slot| is_shown(slot, passage))
+        };
+        passages.iter().filter(is_hidden).collect()
     }
 
     /// Returns whether to try a fold again after one that did not free enough: only once the

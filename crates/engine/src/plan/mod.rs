@@ -25,7 +25,7 @@ mod generation;
 mod stable_ledger;
 mod summary_block;
 
-pub use crate::draft::{Budget, Draft, Item, Marks, Slot, Treatment, Truncation};
+pub use crate::draft::{Budget, Draft, Item, Marks, Passage, Search, Slot, Treatment, Truncation};
 pub use fold_level::{FoldLevel, Forced};
 pub use fold_report::{ARRIVAL, FoldReport, FoldStep, LEVEL, LIMIT, LOW_MARK};
 pub use frozen::{FrozenSlot, Head, Item as FrozenItem};
@@ -61,6 +61,10 @@ pub struct Input<'a> {
     pub keep: Keep<'a>,
     /// A request to fold now, whether or not a fold is due.
     pub forced: Option<Forced<'a>>,
+    /// The passages of earlier messages that the caller found for the newest user message, best
+    /// first ([`Policy::search`]). `None` if it did not search: then the stage that quotes them
+    /// searches the history by words.
+    pub recalled: Option<&'a [Passage]>,
 }
 
 /// What every fold keeps.
@@ -74,7 +78,7 @@ pub struct Keep<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// Creates an input without summaries, pins or a forced fold.
+    /// Creates an input without summaries, pins, a forced fold or passages.
     #[must_use]
     pub const fn new(
         history: &'a History,
@@ -84,7 +88,9 @@ impl<'a> Input<'a> {
         model: &'a Model,
     ) -> Self {
         let keep = Keep { pins: &[], lines: &[] };
-        Self { history, generation, policy, budget, model, summaries: &[], keep, forced: None }
+        let (forced, recalled) = (None, None);
+        let summaries = &[];
+        Self { history, generation, policy, budget, model, summaries, keep, forced, recalled }
     }
 }
 
@@ -240,12 +246,19 @@ pub fn plan(input: &Input<'_>) -> Plan {
 /// the time to resume a session does not depend on its length.
 #[must_use]
 pub fn extend(input: &Input<'_>) -> Option<Plan> {
-    let lacks_messages =
-        input.policy.stages.iter().any(|stage| stage.recalls()) && !input.history.is_whole();
     match decide(input) {
-        Decision::Extend(plan) if !lacks_messages => Some(plan),
+        Decision::Extend(plan) if !searches_history(input) => Some(plan),
         _ => None,
     }
+}
+
+/// Returns whether a stage is about to search messages that are not loaded.
+fn searches_history(input: &Input<'_>) -> bool {
+    let is_new = |message: usize| message >= input.generation.covered();
+    !input.history.is_whole()
+        && input.recalled.is_none()
+        && input.history.latest_user().is_some_and(is_new)
+        && input.policy.search().is_some()
 }
 
 #[expect(clippy::large_enum_variant, reason = "it lives for one call and is not stored")]

@@ -10,7 +10,7 @@ pub use preset::{PRESETS, Preset};
 
 use std::sync::Arc;
 
-use crate::draft::Stage;
+use crate::draft::{Search, Stage};
 use crate::ledger::Weights;
 use crate::setting;
 use crate::stage;
@@ -62,6 +62,13 @@ impl Policy {
             set(&mut table, key, value)?;
         }
         Self::build(&table)
+    }
+
+    /// Returns the search that a stage needs before each plan with a new user message or a fold,
+    /// if a stage quotes what the context no longer shows.
+    #[must_use]
+    pub fn search(&self) -> Option<Search> {
+        self.stages.iter().find_map(|stage| stage.search())
     }
 
     /// Returns the policy as TOML, with all changed keys.

@@ -1,13 +1,17 @@
-//! `recall`: appends to the newest user message passages of messages that are no longer shown, if
-//! they share words with it. It needs only the history; semantic search is part of the memory.
+//! `recall`: appends to the newest user message passages of messages that are no longer shown.
+//!
+//! The caller searches for them (`plan::Input::recalled`). Without a caller's search the passages
+//! are those that share the rarest words with the message, found in the history alone.
+
+use std::time::Duration;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use serde::Deserialize;
 
 use super::{Spec, build};
-use crate::draft::{Arrival, Draft, Item, Stage};
+use crate::draft::{Arrival, Draft, Item, Passage, Search, Stage};
 use crate::history::{AtomKind, History, View};
-use crate::message::{Body, Form, Part};
+use crate::message::{Body, Form, Part, Role};
 use crate::reason::Reason;
 use crate::setting::{Allowed, Key, Size};
 use crate::summary::REFERENCE_ONLY;
@@ -16,10 +20,16 @@ use crate::truncate;
 
 pub(super) const SPEC: Spec = Spec {
     name: "recall",
-    about: "quote passages that are no longer shown and share words with the newest user message",
+    about: "quote passages that are no longer shown and fit the newest user message",
     keys: &[
         Key::new("top", Allowed::Whole(1, 20), "the most passages"),
         Key::new("max", Allowed::Size, "the most tokens of all passages"),
+        Key::new(
+            "timeout",
+            Allowed::Whole(1, 60_000),
+            "the most milliseconds that a call waits for the search; without a result in time \
+             nothing is quoted",
+        ),
     ],
     build: build::<Recall>,
 };
@@ -32,11 +42,13 @@ pub struct Recall {
     pub top: usize,
     /// The most tokens of all passages.
     pub max: Size,
+    /// The most milliseconds that a call waits for the search.
+    pub timeout: u64,
 }
 
 impl Default for Recall {
     fn default() -> Self {
-        Self { top: 3, max: Size::percent(5) }
+        Self { top: 3, max: Size::percent(5), timeout: 50 }
     }
 }
 
@@ -50,35 +62,53 @@ impl Stage for Recall {
     fn arrive(&self, item: &mut Item, arrival: &Arrival<'_>) {
         let newest_user =
             arrival.history.latest_user().and_then(|message| arrival.history.atom_of(message));
-        if newest_user == Some(item.atom) {
-            let passages = self.passages(arrival.history, item.atom, arrival.hidden);
-            append(item, arrival.history, &passages, arrival.marks.tokens(self.max));
+        if newest_user != Some(item.atom) {
+            return;
+        }
+        let max = arrival.marks.tokens(self.max);
+        if let Some(found) = arrival.recalled {
+            self.append(item, arrival.history, found.iter().copied(), max);
+        } else {
+            let found = self.by_words(arrival.history, item.atom, arrival.hidden);
+            self.append(item, arrival.history, found.iter(), max);
         }
     }
 
-    fn recalls(&self) -> bool {
-        true
+    fn search(&self) -> Option<Search> {
+        Some(Search { passages: self.top, timeout: Duration::from_millis(self.timeout) })
     }
 
     fn fold(&self, draft: &mut Draft<'_>) {
         let newest_user =
             draft.history.latest_user().and_then(|message| draft.history.atom_of(message));
         let Some(at) = newest_user.filter(|&at| draft.kind(at) == AtomKind::User) else { return };
-        let hidden: Vec<usize> = (draft.history.system_prefix()..at)
-            .filter(|&atom| draft.kind(atom) != AtomKind::System && !draft.is_kept(atom))
-            .collect();
-        let passages = self.passages(draft.history, at, &hidden);
+        let found = match draft.recalled {
+            Some(found) => found.to_vec(),
+            None => {
+                let hidden = (draft.history.system_prefix()..at)
+                    .filter(|&atom| draft.kind(atom) != AtomKind::System && !draft.is_kept(atom));
+                self.by_words(draft.history, at, &hidden.collect::<Vec<_>>())
+            }
+        };
+        let hidden: Vec<&Passage> = found.iter().filter(|passage| !draft.shows(passage)).collect();
         let max = draft.marks.tokens(self.max);
-        let quoted = draft.change(at, |item, history| append(item, history, &passages, max));
-        for atom in quoted.unwrap_or_default() {
-            draft.recall(atom, Reason::Quoted);
+        let quoted = draft
+            .change(at, |item, history| self.append(item, history, hidden.iter().copied(), max));
+        // A summary covers the whole messages, of which only passages are quoted.
+        if draft.summary.is_some() {
+            return;
+        }
+        for message in quoted.unwrap_or_default() {
+            if let Some(atom) = draft.history.atom_of(message) {
+                draft.recall(atom, Reason::Quoted);
+            }
         }
     }
 }
 
 impl Recall {
-    /// Returns the best passages: for each one the atom and the text to quote.
-    fn passages(&self, history: &History, query: usize, hidden: &[usize]) -> Vec<(usize, String)> {
+    /// Returns the passages that share the rarest words with the message `query`, best first.
+    fn by_words(&self, history: &History, query: usize, hidden: &[usize]) -> Vec<Passage> {
         let asked: FxHashSet<String> =
             history.atom_messages(query).flat_map(|message| words(&message.text())).collect();
         let texts: Vec<(usize, String)> =
@@ -109,45 +139,52 @@ impl Recall {
         ranked
             .into_iter()
             .take(self.top)
-            .map(|(_, atom, text)| (atom, passage(text, &asked)))
+            .filter_map(|(_, atom, text)| passage(history, atom, text, &asked))
             .collect()
+    }
+
+    /// Appends passages to a user message, as many as fit. Returns the messages that were quoted.
+    fn append<'a>(
+        &self,
+        item: &mut Item,
+        history: &History,
+        passages: impl Iterator<Item = &'a Passage>,
+        max: usize,
+    ) -> Vec<usize> {
+        let mut text = format!("\n\n[Quoted from earlier in this conversation; {REFERENCE_ONLY}]");
+        let mut quoted = Vec::new();
+        for passage in passages {
+            let more = quotation(passage);
+            let fits = || history.counter().text(&text) + history.counter().text(&more) <= max;
+            if quoted.len() < self.top && !text.contains(&more) && fits() {
+                text.push_str(&more);
+                quoted.push(passage.message);
+            }
+        }
+        let mut views = item.views(history);
+        let last = views.pop().and_then(|view| view.message(history).cloned());
+        let Some(mut message) = last.filter(|_| !quoted.is_empty()) else { return Vec::new() };
+        message.form = Form::Changed;
+        message.parts.push(Part::text(text));
+        views.push(View::made(message));
+        item.tokens = views.iter().map(|view| view.tokens(history)).sum();
+        item.views = Some(views);
+        item.reason = match quoted.len() {
+            1 => Reason::RecalledOne.into(),
+            count => Reason::Recalled { passages: count }.into(),
+        };
+        quoted
     }
 }
 
-/// Appends passages to a user message. Returns the atoms that were quoted.
-fn append(
-    item: &mut Item,
-    history: &History,
-    passages: &[(usize, String)],
-    max: usize,
-) -> Vec<usize> {
-    let mut text = String::new();
-    let mut quoted = Vec::new();
-    for (atom, passage) in passages {
-        let more = format!("\n> {passage}");
-        if history.counter().text(&text) + history.counter().text(&more) + 24 <= max {
-            text.push_str(&more);
-            quoted.push(*atom);
-        }
-    }
-    let mut views = item.views(history);
-    let Some(mut message) =
-        views.pop().and_then(|view| view.message(history).cloned()).filter(|_| !quoted.is_empty())
-    else {
-        return Vec::new();
+/// Returns a passage as it is quoted. Every line is marked, so that no text can end the quotation.
+fn quotation(passage: &Passage) -> String {
+    let who = match passage.role {
+        Role::Tool => "result of a tool",
+        role => role.name(),
     };
-    message.form = Form::Changed;
-    message.parts.push(Part::text(format!(
-        "\n\n[Quoted from earlier in this conversation; {REFERENCE_ONLY}]{text}"
-    )));
-    views.push(View::made(message));
-    item.tokens = views.iter().map(|view| view.tokens(history)).sum();
-    item.views = Some(views);
-    item.reason = match quoted.len() {
-        1 => Reason::RecalledOne.into(),
-        count => Reason::Recalled { passages: count }.into(),
-    };
-    quoted
+    let text = passage.text.trim().lines().collect::<Vec<_>>().join("\n> ");
+    format!("\n> message {}, {who}: {text}", passage.message + 1)
 }
 
 fn text_of(history: &History, atom: usize) -> String {
@@ -176,12 +213,19 @@ fn words(text: &str) -> impl Iterator<Item = String> + use<> {
     latin.map(str::to_lowercase).chain(pairs).collect::<Vec<_>>().into_iter()
 }
 
-/// Returns the lines around the first shared word.
-fn passage(text: &str, asked: &FxHashSet<String>) -> String {
+/// Returns the lines of an atom around the first shared word.
+fn passage(
+    history: &History,
+    atom: usize,
+    text: &str,
+    asked: &FxHashSet<String>,
+) -> Option<Passage> {
     let lines: Vec<&str> = text.lines().collect();
     let at =
         lines.iter().position(|line| words(line).any(|word| asked.contains(&word))).unwrap_or(0);
     let near =
         lines.iter().skip(at.saturating_sub(1)).take(6).copied().collect::<Vec<_>>().join(" ");
-    truncate::line(&near, PASSAGE_CHARS)
+    let message = *history.atom(atom)?.messages.first()?;
+    let role = history.message(message)?.role;
+    Some(Passage { message, role, text: truncate::line(&near, PASSAGE_CHARS) })
 }

@@ -4,7 +4,7 @@
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
 use std::os::fd::AsFd as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, RenameFlags, flock, renameat_with};
 
@@ -13,6 +13,10 @@ const MAX_BYTES: u64 = 4_000_000;
 
 /// The name of the file that locks the directory for programs. Editors do not respect it.
 const LOCK: &str = ".memory.lock";
+
+/// The beginning of the name of a file that is being swapped with the memory. The hashes of the old
+/// and of the new content follow.
+const SWAP: &str = ".memory.swap-";
 
 /// Opens a regular file. A symbolic link in its place could point to a file that programs execute,
 /// and opening a pipe would block.
@@ -66,6 +70,9 @@ pub(crate) fn lock(directory: &Path) -> io::Result<File> {
 
 /// Replaces a file whose content was `before`. Returns what the file has instead if a person saved
 /// it in the meantime; then nothing was replaced. The caller holds the lock.
+///
+/// The files are swapped, so that what a person saved a moment ago is not lost. The name of the
+/// swapped file tells the next process what both files had, if this one is killed in between.
 pub(crate) fn replace(path: &Path, before: &str, after: &str) -> io::Result<Result<(), String>> {
     let new = path.with_extension("md.new");
     let mut file = open(&new, OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC)?;
@@ -75,14 +82,83 @@ pub(crate) fn replace(path: &Path, before: &str, after: &str) -> io::Result<Resu
         std::fs::rename(&new, path)?;
         return Ok(Ok(()));
     }
-    // The files are swapped, so that what a person saved a moment ago is not lost.
-    renameat_with(CWD, &new, CWD, path, RenameFlags::EXCHANGE)?;
-    let found = read(&new)?;
+    let swap = path.with_file_name(format!("{SWAP}{}-{}", hash(before), hash(after)));
+    std::fs::rename(&new, &swap)?;
+    renameat_with(CWD, &swap, CWD, path, RenameFlags::EXCHANGE)?;
+    let found = read(&swap)?;
     if found == before {
-        std::fs::remove_file(&new)?;
+        std::fs::remove_file(&swap)?;
         return Ok(Ok(()));
     }
-    renameat_with(CWD, &new, CWD, path, RenameFlags::EXCHANGE)?;
-    std::fs::remove_file(&new)?;
+    renameat_with(CWD, &swap, CWD, path, RenameFlags::EXCHANGE)?;
+    let back = read(&swap)?;
+    if back != after {
+        // The person saved once more in between.
+        std::fs::rename(&swap, path)?;
+        return Ok(Err(back));
+    }
+    std::fs::remove_file(&swap)?;
     Ok(Err(found))
+}
+
+/// Completes what a killed process left half done: if a person's version was swapped out, it comes
+/// back. The caller holds the lock.
+pub(crate) fn recover(path: &Path) -> io::Result<()> {
+    for swap in swaps(path)? {
+        let name = swap.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let hashes = name.strip_prefix(SWAP).and_then(|hashes| hashes.split_once('-'));
+        let left = hash(&read(&swap)?);
+        let is_ours = hashes.is_none_or(|(before, after)| left == before || left == after);
+        let now = hash(&read(path)?);
+        let was_replaced = hashes.is_some_and(|(_, after)| now == after);
+        if !is_ours && was_replaced {
+            std::fs::rename(&swap, path)?;
+        } else {
+            std::fs::remove_file(&swap)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the files that killed processes left.
+pub(crate) fn swaps(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let Some(directory) = path.parent() else { return Ok(Vec::new()) };
+    let is_swap = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with(SWAP);
+    let entries = match std::fs::read_dir(directory) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries?,
+    };
+    let swaps = entries.flatten().filter(|entry| is_swap(&entry.file_name()));
+    Ok(swaps.map(|entry| entry.path()).collect())
+}
+
+/// Returns a short name for a content.
+fn hash(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex().chars().take(16).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Leaves a directory as a killed process does: `file` is in place, `swap` beside it.
+    fn killed(file: &str, swap: &str, before: &str, after: &str) -> String {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("MEMORY.md");
+        std::fs::write(&path, file).unwrap();
+        let name = format!("{SWAP}{}-{}", hash(before), hash(after));
+        std::fs::write(directory.path().join(name), swap).unwrap();
+        recover(&path).unwrap();
+        assert!(swaps(&path).unwrap().is_empty());
+        std::fs::read_to_string(&path).unwrap()
+    }
+
+    #[test]
+    fn killed_process_loses_nothing_of_a_person() {
+        assert_eq!(killed("old", "new", "old", "new"), "old", "before the swap");
+        assert_eq!(killed("new", "old", "old", "new"), "new", "after the swap");
+        assert_eq!(killed("new", "theirs", "old", "new"), "theirs", "a version was swapped out");
+        assert_eq!(killed("theirs", "new", "old", "new"), "theirs", "and swapped back");
+        assert_eq!(killed("newest", "theirs", "old", "new"), "newest", "and saved again");
+    }
 }

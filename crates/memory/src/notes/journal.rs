@@ -43,6 +43,11 @@ impl Journal {
         Self { path: directory.join(NAME) }
     }
 
+    /// Returns whether the program wrote anything that may still be in the file.
+    pub(crate) fn has_lines(&self) -> io::Result<bool> {
+        Ok(!self.read()?.is_empty())
+    }
+
     /// Adds the lines that an editor dropped. Returns them.
     pub(crate) fn restore(&self, document: &mut Document) -> io::Result<Vec<String>> {
         let written = self.read()?;

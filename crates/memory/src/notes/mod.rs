@@ -10,6 +10,7 @@ mod secret;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 pub(crate) use file::open;
 
@@ -25,6 +26,10 @@ const NAME: &str = "MEMORY.md";
 
 /// How often a change is retried after a person saved the file at the same moment.
 const TRIES: usize = 5;
+
+/// How long an editor may take to write a file that it has emptied, and how often to look.
+const SAVING: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_millis(20);
 
 /// The file `MEMORY.md` of one user.
 #[derive(Clone, Debug)]
@@ -130,8 +135,12 @@ impl Notes {
         let _lock = file::lock(&self.directory)?;
         let journal = Journal::of(&self.directory);
         let path = self.path();
+        file::recover(&path)?;
         let mut before = file::read(&path)?;
         for _ in 0..TRIES {
+            if before.is_empty() && journal.has_lines()? {
+                before = read_when_saved(&path)?;
+            }
             let mut document = Document::parse(&before);
             let restored = journal.restore(&mut document)?;
             let Some(result) = work(&mut document) else { return Ok(None) };
@@ -154,10 +163,25 @@ impl Notes {
     fn restore_lost(&self) -> io::Result<()> {
         let journal = Journal::of(&self.directory);
         let mut document = Document::parse(&file::read(&self.path())?);
-        if !journal.restore(&mut document)?.is_empty() {
+        // A swap belongs to a running process, or to one that was killed.
+        let is_pending = !file::swaps(&self.path())?.is_empty();
+        if is_pending || !journal.restore(&mut document)?.is_empty() {
             self.change(|_| Some(()))?;
         }
         Ok(())
+    }
+}
+
+/// Reads a file that is empty and was not: many editors empty a file before they write it. A file
+/// that stays empty is what the person wants.
+fn read_when_saved(path: &Path) -> io::Result<String> {
+    let deadline = Instant::now() + SAVING;
+    loop {
+        let text = file::read(path)?;
+        if !text.is_empty() || Instant::now() >= deadline {
+            return Ok(text);
+        }
+        std::thread::sleep(LOOK);
     }
 }
 

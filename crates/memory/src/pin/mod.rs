@@ -41,9 +41,31 @@ pub fn pins(text: &str) -> Vec<(PinKind, String)> {
     sentences(text, CLAUSES).filter_map(pin).collect()
 }
 
-fn pin(sentence: &str) -> Option<(PinKind, String)> {
+/// Returns the sentence of a message of the user that is the same as a quoted one, as the user
+/// wrote it. A part of a sentence is not enough: without its "never" it says the opposite.
+#[must_use]
+pub fn sentence_of(text: &str, quoted: &str) -> Option<String> {
+    let bare = |text: &str| {
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        words.trim_matches(|edge: char| !edge.is_alphanumeric()).replace('’', "'")
+    };
+    let wanted = bare(quoted);
+    let text = aside::without_asides(text);
+    let text = if text.chars().nth(LONG).is_some() { first(&text, START) } else { &text };
+    let mut sentences = sentences(text, CLAUSES).map(trimmed);
+    let found = sentences.find(|sentence| bare(sentence) == wanted)?;
+    let lower = found.to_lowercase();
+    let is_rule = size(found) >= SHORTEST && !is_code(&lower) && !is_plain_question(&lower);
+    is_rule.then(|| found.to_owned())
+}
+
+fn trimmed(sentence: &str) -> &str {
     let sentence = sentence.trim_matches([' ', '-', '*', '•', '>', '\t', '\r']);
-    let sentence = first(sentence, SENTENCE);
+    first(sentence, SENTENCE)
+}
+
+fn pin(sentence: &str) -> Option<(PinKind, String)> {
+    let sentence = trimmed(sentence);
     // The patterns are written in lower case with straight apostrophes.
     let lower = sentence.to_lowercase().replace('’', "'");
     if size(sentence) < SHORTEST || is_code(&lower) || is_plain_question(&lower) {
@@ -106,6 +128,19 @@ mod tests {
         for text in instructions {
             assert_eq!(kinds(text), [Instruction], "{text}");
         }
+    }
+
+    #[test]
+    fn quoted_sentence_is_found_as_the_user_wrote_it() {
+        let text = "Fix the build. Don’t ever touch prod! ```sh\nNo emojis in commits.\n```";
+        let found = |quoted: &str| sentence_of(text, quoted);
+        assert_eq!(
+            found("- \"Don't ever touch prod.\"").as_deref(),
+            Some("Don’t ever touch prod!")
+        );
+        assert_eq!(found("touch prod"), None, "a part of a sentence");
+        assert_eq!(found("No emojis in commits."), None, "code");
+        assert_eq!(sentence_of("Shall we deploy now?", "Shall we deploy now?"), None, "a question");
     }
 
     #[test]

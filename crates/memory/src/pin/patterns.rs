@@ -42,7 +42,7 @@ const INSTRUCTION: [&str; 14] = [
     r"不要再|别再",
 ];
 
-const PREFERENCE: [&str; 14] = [
+const PREFERENCE: [&str; 15] = [
     r"\bmy (?:[0-9]+(?:st|nd|rd|th) |own |personal |general |strong |main |usual )*preference",
     r"\bi(?:'d| would) (?:much )?rather\b",
     r"\b(?:like|as) i prefer\b",
@@ -55,8 +55,12 @@ const PREFERENCE: [&str; 14] = [
     ),
     concat!(
         r"\bi (?:really |absolutely |also |just |always |usually |typically |generally |tend ",
-        r"to |never |personally )+(?:like|love|hate|enjoy|use|want|avoid|keep|write|choose|go ",
+        r"to |never |personally )+(?:like|love|hate|enjoy|use|avoid|keep|write|choose|go ",
         r"for|stick|work|eat|drink)\b"
+    ),
+    concat!(
+        r"\bi (?:really |absolutely |always |usually |typically |generally |never |",
+        r"personally )+want\b"
     ),
     concat!(
         r"\bi (?:hate|dislike|can'?t stand|avoid|don'?t like|do not like|don'?t want to ",
@@ -88,6 +92,9 @@ const PREFER: &str = concat!(
 /// "Never mind" takes back a request; it is not a rule.
 const NEVER_MIND: &str = r"^(?:[a-z]+[,!. ]+)*never mind\b";
 
+/// "I'd rather be safe than sorry" says nothing about what the user likes.
+const IDIOM: &str = "safe than sorry";
+
 /// Returns what a sentence in lower case is. An instruction is tried first.
 pub(super) fn kind(sentence: &str) -> Option<PinKind> {
     static INSTRUCTIONS: LazyLock<RegexSet> = LazyLock::new(|| set(&INSTRUCTION));
@@ -95,7 +102,7 @@ pub(super) fn kind(sentence: &str) -> Option<PinKind> {
     static TAKEN_BACK: LazyLock<Regex> = LazyLock::new(|| pattern(NEVER_MIND));
     if INSTRUCTIONS.is_match(sentence) && !TAKEN_BACK.is_match(sentence) {
         Some(PinKind::Instruction)
-    } else if prefers(sentence) || PREFERENCES.is_match(sentence) {
+    } else if (prefers(sentence) || PREFERENCES.is_match(sentence)) && !sentence.contains(IDIOM) {
         Some(PinKind::Preference)
     } else {
         None

@@ -17,6 +17,8 @@ pub(crate) struct Made {
     pub(crate) daily: String,
     /// Facts that stay true.
     pub(crate) lasting: String,
+    /// Sentences that the model takes for standing instructions of the user.
+    pub(crate) rules: Vec<String>,
 }
 
 /// How an answer starts that is an apology or an error instead of a summary.
@@ -137,14 +139,16 @@ fn sections(text: &str) -> Result<Made, String> {
     let Some((_, rest)) = text.split_once("[DAILY]") else {
         return Err("it had no [DAILY] section".to_owned());
     };
+    let (rest, rules) = rest.split_once("[RULES]").unwrap_or((rest, ""));
     let (before, after) = rest.split_once("[MEMORY]").unwrap_or((rest, ""));
     let content = |text: &str| {
         if is_nothing(text) { String::new() } else { text.trim().to_owned() }
     };
     let daily = content(before);
     let lasting = content(after);
+    let rules = content(rules).lines().map(str::to_owned).collect();
     let text = [daily.as_str(), lasting.as_str()].join("\n").trim().to_owned();
-    Ok(Made { text, daily, lasting })
+    Ok(Made { text, daily, lasting, rules })
 }
 
 /// S1.41: at least one of the required keys must appear.
@@ -238,6 +242,11 @@ mod tests {
         );
         assert_eq!(made.text, "- sent order 4711\n- likes tea");
         assert_eq!(checked("daily", "[DAILY]\n- x\n[MEMORY]\n无").unwrap().lasting, "");
+        let ruled = "[DAILY]\n- x\n[MEMORY]\nnone\n[RULES]\n- No emojis.\n- Ask first.";
+        let made = checked("daily", ruled).unwrap();
+        assert_eq!((made.text.as_str(), made.lasting.as_str()), ("- x", ""));
+        assert_eq!(made.rules, ["- No emojis.", "- Ask first."]);
+        assert!(checked("daily", "[DAILY]\n- x\n[RULES]\n无").unwrap().rules.is_empty());
         for nothing in ["无", "None.", " nothing "] {
             assert_eq!(checked("daily", nothing), Ok(Made::default()));
         }

@@ -4,6 +4,7 @@
 mod gate;
 mod job;
 mod material;
+mod rules;
 mod work;
 
 use std::sync::Arc;
@@ -38,8 +39,10 @@ impl LiveSession {
     ) -> Result<Option<Summary>, SessionError> {
         let Some((work, sources)) = self.work(wanted, true).await? else { return Ok(None) };
         emit(Event::Summarising);
+        let said = self.said(&self.unsummarised(&sources).await?);
         match work.run().await {
-            Ok(Made { text, .. }) if !text.is_empty() => {
+            Ok(Made { text, rules, .. }) if !text.is_empty() => {
+                rules::add(&self.rules, rules::confirmed(&rules, &said));
                 tracing::info!(
                     target: "waterline::summary",
                     session = %self.session.id,
@@ -93,9 +96,11 @@ impl LiveSession {
         let source = self.source_of(&sources);
         let counter = *self.history.counter();
         let for_memory = wanted.schema.form == Form::Sections;
+        let said = self.said(&self.unsummarised(&sources).await?);
+        let named = Arc::clone(&self.rules);
         let task = tokio::spawn(async move {
-            let (text, daily, lasting) = match work.run().await {
-                Ok(made) => (made.text, made.daily, made.lasting),
+            let made = match work.run().await {
+                Ok(made) => made,
                 Err(why) => {
                     tracing::warn!(
                         target: "waterline::summary",
@@ -103,9 +108,10 @@ impl LiveSession {
                         %why,
                         "no summary; using a digest"
                     );
-                    (String::new(), fallback, String::new())
+                    Made { daily: fallback, ..Made::default() }
                 }
             };
+            let Made { text, daily, lasting, rules } = made;
             let made = text.clone();
             let stored = log.run(move |log| {
                 let tokens = counter.text(&text);
@@ -119,6 +125,9 @@ impl LiveSession {
                     );
                 }
                 let is_own = log.claim_job(job)?;
+                if is_own {
+                    rules::add(&named, rules::confirmed(&rules, &said));
+                }
                 if let Some(memory) = memory.filter(|_| for_memory && is_own) {
                     let kept = memory
                         .keep(Section::Trimmed, &daily, Some(&source))
@@ -300,12 +309,7 @@ impl LiveSession {
             .filter(|&source| prefix.is_none() || source < covered)
             .collect();
         let earlier = self.earlier(&sources).await?;
-        let rest: Vec<usize> = match &earlier {
-            Some(earlier) => {
-                sources.iter().copied().filter(|&source| !self.covers(earlier, source)).collect()
-            }
-            None => sources.clone(),
-        };
+        let rest = self.not_covered(&sources, earlier.as_ref());
         let room = self.room_for(target, wanted);
         let work = Work {
             name: target.name.clone(),
@@ -399,6 +403,18 @@ impl LiveSession {
         let last_position = self.position(*last);
         Ok(stored
             .filter(|stored| stored.start + 1 >= first_position && stored.until <= last_position))
+    }
+
+    /// Returns the messages that the newest summary does not cover.
+    async fn unsummarised(&self, sources: &[usize]) -> Result<Vec<usize>, SessionError> {
+        let earlier = self.earlier(sources).await?;
+        Ok(self.not_covered(sources, earlier.as_ref()))
+    }
+
+    fn not_covered(&self, sources: &[usize], summary: Option<&Stored>) -> Vec<usize> {
+        let is_covered =
+            |source: usize| summary.is_some_and(|summary| self.covers(summary, source));
+        sources.iter().copied().filter(|&source| !is_covered(source)).collect()
     }
 
     fn covers(&self, summary: &Stored, source: usize) -> bool {

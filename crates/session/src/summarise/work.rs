@@ -78,6 +78,8 @@ impl Work {
             Some(text) => Ok(Made { text: text.clone(), ..Made::default() }),
             None => Err("nothing to summarise".to_owned()),
         };
+        // The next part does not repeat the rules of this one.
+        let mut rules = Vec::new();
         for (at, part) in self.parts.iter().enumerate() {
             let before = if earlier.is_empty() {
                 String::new()
@@ -96,6 +98,7 @@ impl Work {
                 Ok(one) if one.text.is_empty() => made = made.or(Ok(one)),
                 Ok(one) => {
                     earlier.clone_from(&one.text);
+                    rules.extend(one.rules.iter().cloned());
                     made = Ok(one);
                 }
                 Err(Failure::TooLong) => {
@@ -104,7 +107,7 @@ impl Work {
                 Err(Failure::Rejected(why)) => return Err(why),
             }
         }
-        made
+        made.map(|made| Made { rules, ..made })
     }
 
     async fn attempt(

@@ -13,6 +13,6 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
-    chat.runner.agent.live_mut().finish().await;
+    chat.runner.agent.finish().await?;
     Ok(Next::Quit)
 }
