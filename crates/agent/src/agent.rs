@@ -144,6 +144,8 @@ impl Agent {
         Offline::connect(&session_config, &log);
         let live = LiveSession::open(log, session, session_config).await?;
         let chain = Chain::new(config.middleware.clone());
+        let recall =
+            Recall::new(environment::without_notes).with_encoders(config.session.encoders.clone());
         let config = Arc::new(config);
         let mut agent = Self {
             live,
@@ -153,7 +155,7 @@ impl Agent {
             observers,
             approver,
             chain,
-            recall: Arc::new(Recall::new(crate::environment::without_notes)),
+            recall: Arc::new(recall),
             depth,
             hook_failures: 0,
             read_only: BTreeMap::new(),
@@ -185,6 +187,7 @@ impl Agent {
             agent.stage_system_prompt().await?;
         }
         agent.commit().await?;
+        agent.encoding()();
         Ok(agent)
     }
 
@@ -339,6 +342,17 @@ impl Agent {
     #[must_use]
     pub fn recall(&self) -> Arc<Recall> {
         Arc::clone(&self.recall)
+    }
+
+    /// Returns a function that starts to encode messages without a vector, in the background.
+    fn encoding(&self) -> impl Fn() + Send + use<> {
+        let encoders = self.config.session.encoders.clone();
+        let log = self.live.log().clone();
+        move || {
+            if let Some(encoders) = &encoders {
+                encoders.encode_missing(&log, environment::without_notes);
+            }
+        }
     }
 
     /// Returns the schema that the answer of the running turn must match.

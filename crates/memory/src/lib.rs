@@ -22,7 +22,7 @@
 //! ```
 //!
 //! [`Memory`] is what a user's sessions share: lasting facts in `MEMORY.md` and a file per day. Only
-//! it and [`encoder::open`] read and write files. The crate knows no log. `docs/recall.md` explains
+//! it and [`encoder`] read and write files. The crate knows no log. `docs/recall.md` explains
 //! the features and has the figures.
 
 mod answer_kind;
@@ -60,5 +60,5 @@ pub use rank::Ranking;
 pub use script::has_cjk;
 pub use speaker::Speaker;
 pub use terms::terms;
-pub use vector::{EncodeError, Encoder, TextKind, text_to_encode};
+pub use vector::{EncodeError, Encoder, TextKind, cosine, text_to_encode, to_unit};
 pub use weights::Weights;
