@@ -143,7 +143,9 @@ impl Agent {
         session_config.tools = stored_tools.unwrap_or_else(|| config.toolbox.definitions());
         Offline::connect(&session_config, &log);
         let mut live = LiveSession::open(log, session, session_config).await?;
-        let recall = Arc::new(Recall::new(crate::environment::without_notes));
+        let encoders = config.session.encoders.clone();
+        let recall = Recall::new(environment::without_notes).with_encoders(encoders);
+        let recall = Arc::new(recall);
         live.search_with(Arc::clone(&recall));
         let chain = Chain::new(config.middleware.clone());
         let config = Arc::new(config);
@@ -187,6 +189,7 @@ impl Agent {
             agent.stage_system_prompt().await?;
         }
         agent.commit().await?;
+        agent.encoding()();
         Ok(agent)
     }
 
@@ -341,6 +344,17 @@ impl Agent {
     #[must_use]
     pub fn recall(&self) -> Arc<Recall> {
         Arc::clone(&self.recall)
+    }
+
+    /// Returns a function that starts to encode messages without a vector, in the background.
+    fn encoding(&self) -> impl Fn() + Send + use<> {
+        let encoders = self.config.session.encoders.clone();
+        let log = self.live.log().clone();
+        move || {
+            if let Some(encoders) = &encoders {
+                encoders.encode_missing(&log, environment::without_notes);
+            }
+        }
     }
 
     /// Returns the schema that the answer of the running turn must match.

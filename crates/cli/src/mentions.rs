@@ -6,6 +6,7 @@ use waterline_agent::mention::{self, Notice};
 use waterline_agent::state::Upload;
 use waterline_agent::{Agent, UserInput};
 
+use crate::number::bytes;
 use crate::text;
 
 /// The most attached files that are listed.
@@ -32,7 +33,7 @@ fn describe(notice: &Notice) -> Option<String> {
 fn attached(files: &[Upload]) -> Option<String> {
     let describe = |file: &Upload| {
         let path = file.path.strip_prefix("uploads/").unwrap_or(&file.path);
-        format!("{path} ({})", size(file.bytes.unwrap_or_default()))
+        format!("{path} ({})", bytes(file.bytes.unwrap_or_default()))
     };
     let shown: Vec<String> = files.iter().take(LISTED).map(describe).collect();
     let shown = shown.join(", ");
@@ -40,15 +41,6 @@ fn attached(files: &[Upload]) -> Option<String> {
         _ if files.is_empty() => None,
         0 => Some(text!("mention-attached", files = shown)),
         more => Some(text!("mention-attached-more", files = shown, more = more)),
-    }
-}
-
-/// Formats a number of bytes with about three digits.
-fn size(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes} B"),
-        1_000..1_000_000 => format!("{}.{} kB", bytes / 1_000, bytes % 1_000 / 100),
-        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
     }
 }
 

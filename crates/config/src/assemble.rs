@@ -23,6 +23,7 @@ use waterline_session::SessionConfig;
 use crate::agent::{AgentSettings, COMMAND_TIMEOUT, McpSettings, MiddlewareEntry, Middlewares};
 use crate::config::Config;
 use crate::consent;
+use crate::encoders::RecallEncoders;
 use crate::environment::{Environment, PROVIDER_KEYS};
 use crate::error::ConfigError;
 use crate::models::Models;
@@ -78,7 +79,9 @@ impl Assembly {
     pub async fn reload_models(&mut self) -> Result<(), ConfigError> {
         // The notices were shown when the program started.
         let (session, _) = session_config(&self.config, &self.overrides).await?;
-        self.base.session = session;
+        // The encoders do not depend on the model, and loading them takes time.
+        let encoders = self.base.session.encoders.take();
+        self.base.session = SessionConfig { encoders, ..session };
         Ok(())
     }
 
@@ -132,7 +135,7 @@ fn policies(config: &Config, overrides: &Overrides) -> Policies {
     }
 }
 
-/// Resolves the models, the default policy and the memory. Returns notices about the models.
+/// Resolves the models, the default policy, the memory and the encoders. Returns notices about the models.
 async fn session_config(
     config: &Config,
     overrides: &Overrides,
@@ -145,6 +148,7 @@ async fn session_config(
     let mut session = SessionConfig { fallback, summariser, ..SessionConfig::new(model, policy) };
     session.options.max_tokens = overrides.max_tokens;
     session.memory = memory(config, overrides)?.map(Arc::new);
+    session.encoders = RecallEncoders::find(config)?.into_encoders().map(Arc::new);
     Ok((session, notices))
 }
 

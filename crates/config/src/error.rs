@@ -152,6 +152,15 @@ pub enum ConfigError {
     /// The configured `summariser` model cannot be used.
     #[error("cannot use the configured summariser")]
     Summariser(#[source] Box<ConfigError>),
+    /// The configured encoder is not one that was added.
+    #[error("recall.encoder is {name:?}, and no encoder of this name was added")]
+    NoEncoder {
+        /// The configured name.
+        name: String,
+    },
+    /// The configured encoder is a server, and its model is not set.
+    #[error("recall.encoder is a server; set recall.model to the name of its embedding model")]
+    NoEncoderModel,
     /// An address or a key is invalid.
     #[error(transparent)]
     Endpoint(#[from] CallError),

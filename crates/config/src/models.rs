@@ -276,7 +276,7 @@ fn offline() -> ModelTarget {
 
 /// Returns a model's key. A provider's key is not sent to another address unless the user
 /// configures that.
-fn key(
+pub(crate) fn key(
     name: &str,
     wire: Wire,
     own: &ModelSettings,

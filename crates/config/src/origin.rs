@@ -11,6 +11,7 @@ use crate::agent::COMMAND_TIMEOUT;
 use crate::environment::{self, Environment, KEY_VARIABLES, VariableOrigin};
 use crate::error::ConfigError;
 use crate::notice::Notice;
+use crate::recall;
 use crate::seed::{self, ALIASES, SEEDS, Seed};
 
 /// The origin of a default value.
@@ -71,6 +72,7 @@ impl Origins {
         let values = [
             ("policy", "\"auto\"".to_owned()),
             ("silence_timeout", Timeouts::default().silence.as_secs().to_string()),
+            ("recall.timeout", recall::TIMEOUT.to_string()),
             ("agent.steps", Limits::default().steps.to_string()),
             ("agent.approval", "\"selective\"".to_owned()),
             ("agent.middleware", "\"default\"".to_owned()),
@@ -152,7 +154,9 @@ fn shown(key: &str, value: &toml::Value) -> String {
     let is_secret = key.starts_with("mcp.") && (key.contains(".env.") || key.ends_with(".args"));
     match value {
         _ if is_secret => "(set)".to_owned(),
-        toml::Value::String(url) if is_address(key) => toml::Value::String(bare(url)).to_string(),
+        toml::Value::String(url) if is_address(key) || url.contains("://") => {
+            toml::Value::String(bare(url)).to_string()
+        }
         value => value.to_string(),
     }
 }

@@ -16,6 +16,7 @@ use serde::Deserialize;
 use crate::agent::{AgentSettings, McpSettings};
 use crate::error::ConfigError;
 use crate::lang::Lang;
+use crate::recall::RecallSettings;
 use crate::seed::{self, SeedValues};
 use crate::tokenizer::Tokenizer;
 use model::check_timeouts;
@@ -51,6 +52,9 @@ pub struct Settings {
     /// The `[models.NAME]` sections.
     #[serde(default)]
     pub models: BTreeMap<String, ModelSettings>,
+    /// The `[recall]` section.
+    #[serde(default)]
+    pub recall: RecallSettings,
     /// The `[agent]` section.
     #[serde(default)]
     pub agent: AgentSettings,
@@ -82,6 +86,7 @@ impl Settings {
         let settings = Self { seeds, ..settings };
         settings.models.iter().try_for_each(|(name, model)| model.check(name))?;
         check_timeouts("", settings.first_token_timeout, settings.silence_timeout)?;
+        settings.recall.check()?;
         settings.agent.check()?;
         settings.mcp.iter().try_for_each(|(name, server)| server.check(name))?;
         Ok(settings)
@@ -144,6 +149,7 @@ impl Settings {
             first_token_timeout: newer.first_token_timeout.or(self.first_token_timeout),
             silence_timeout: newer.silence_timeout.or(self.silence_timeout),
             models,
+            recall: self.recall.merge(newer.recall),
             agent: self.agent.merge(newer.agent),
             mcp: self.mcp.into_iter().chain(newer.mcp).collect(),
             seeds: self.seeds.into_iter().chain(newer.seeds).collect(),
@@ -218,6 +224,8 @@ mod tests {
             both.models["a"].is_untrusted,
             "the user's key is not meant for the project's address"
         );
+        let error = project("[recall]\nencoder = \"http://elsewhere\"").unwrap_err().to_string();
+        assert!(error.contains("waterline.toml sets recall, which decides where"), "{error}");
         let error = project("memory = \"mem\"").unwrap_err().to_string();
         assert!(
             error.contains("waterline.toml sets memory") && error.contains("user config"),

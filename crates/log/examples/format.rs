@@ -51,6 +51,8 @@ fn main() -> Result<()> {
     log.put_artifact("main", "text/plain", "a large…", b"a large output".to_vec())?;
     log.add_job("summary", Some("main"), "{}")?;
     log.set_preference("ada", "policy", Some("chat"))?;
+    let first = log.entries("main")?.first().map(|entry| (entry.id, vec![1.0, 0.0]));
+    log.put_vectors("encoder-1", first.as_slice())?;
     write_working_session(&log)?;
     println!("wrote {url}");
     Ok(())

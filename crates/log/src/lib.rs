@@ -75,6 +75,7 @@ mod toolset;
 mod tree;
 mod undo_fold;
 mod usage;
+mod vector;
 mod verify;
 mod workers;
 
@@ -114,4 +115,5 @@ pub use step::{Change, Step};
 pub use summary::{Summary, VERSIONS};
 pub use tree::Tip;
 pub use usage::Usage;
+pub use vector::{Unencoded, Vectors};
 pub use verify::Verified;

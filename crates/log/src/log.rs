@@ -20,7 +20,7 @@ use crate::workers::Workers;
 /// - Sessions: [`create`](Self::create), [`session`](Self::session), [`find`](Self::find),
 ///   [`sessions`](Self::sessions), [`save`](Self::save), [`fork`](Self::fork)
 /// - Messages: [`append`](Self::append), [`resend`](Self::resend), [`entries`](Self::entries),
-///   [`each`](Self::each), [`search`](Self::search)
+///   [`each`](Self::each), [`search`](Self::search), [`vectors`](Self::vectors)
 /// - History: [`rewind`](Self::rewind), [`redo`](Self::redo), [`branches`](Self::branches),
 ///   [`checkpoint`](Self::checkpoint), [`restore`](Self::restore)
 /// - Model calls: [`resume`](Self::resume), [`commit`](Self::commit), [`usage`](Self::usage)

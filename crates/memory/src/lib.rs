@@ -22,7 +22,7 @@
 //! ```
 //!
 //! [`Memory`] is what a user's sessions share: lasting facts in `MEMORY.md` and a file per day.
-//! Only [`Memory`] and [`encoder::open`] access files, and the crate does not depend on the log.
+//! Only [`Memory`] and [`encoder`] access files, and the crate does not depend on the log.
 //! `docs/recall.md` explains the features and has the figures.
 
 mod answer_kind;
@@ -62,5 +62,5 @@ pub use rank::Ranking;
 pub use script::has_cjk;
 pub use speaker::Speaker;
 pub use terms::terms;
-pub use vector::{EncodeError, Encoder, TextKind, text_to_encode};
+pub use vector::{EncodeError, Encoder, TextKind, cosine, text_to_encode, to_unit};
 pub use weights::Weights;

@@ -68,7 +68,16 @@ pub fn text_to_encode<'a>(speaker: &str, text: &'a str) -> Option<Cow<'a, str>> 
     }
 }
 
+/// Scales a vector to length 1. A vector of zeros stays as it is.
+pub fn to_unit(vector: &mut [f32]) {
+    let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
+    if length > 0.0 {
+        vector.iter_mut().for_each(|value| *value /= length);
+    }
+}
+
 /// Returns how similar two vectors of length 1 are.
-pub(crate) fn cosine(one: &[f32], other: &[f32]) -> f64 {
+#[must_use]
+pub fn cosine(one: &[f32], other: &[f32]) -> f64 {
     f64::from(one.iter().zip(other).map(|(one, other)| one * other).sum::<f32>())
 }

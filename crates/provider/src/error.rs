@@ -159,6 +159,18 @@ pub enum CallError {
         /// The response body.
         body: String,
     },
+    /// The response does not have a vector for each text.
+    #[error(
+        "{url} returned no vectors: {}; check the base URL, and that the model is an embedding \
+         model",
+        quoted(body)
+    )]
+    NoVectors {
+        /// The address.
+        url: String,
+        /// The response body.
+        body: String,
+    },
     /// The provider reported an error in the middle of an answer.
     #[error("the provider reported an error: {}", sentence(body))]
     Failed {
@@ -234,6 +246,7 @@ impl CallError {
             Self::Refused(_) => "refused",
             Self::NotAStream { .. } => "malformed",
             Self::NoLogprobs { .. } => "logprobs",
+            Self::NoVectors { .. } => "vectors",
             Self::Failed { .. } => "failed",
             Self::Interrupted { .. } => "broken",
         }

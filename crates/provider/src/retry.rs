@@ -79,6 +79,7 @@ fn kind(error: &CallError) -> Kind {
             _ => Kind::Final,
         },
         CallError::NoLogprobs { .. }
+        | CallError::NoVectors { .. }
         | CallError::SecretInUrl
         | CallError::InvalidUrl(_)
         | CallError::Key => Kind::Final,

@@ -9,6 +9,7 @@ use waterline_provider::Model;
 use waterline_provider::retry::Retry;
 use waterline_provider::wire::{Options, Tool};
 
+use crate::encoders::Encoders;
 use crate::price::Price;
 
 /// The configuration of a session.
@@ -30,6 +31,8 @@ pub struct SessionConfig {
     pub retry: Retry,
     /// The long-term memory, if any.
     pub memory: Option<Arc<Memory>>,
+    /// The encoders for search by meaning, if any.
+    pub encoders: Option<Arc<Encoders>>,
 }
 
 impl SessionConfig {
@@ -45,6 +48,7 @@ impl SessionConfig {
             options: Options::default(),
             retry: Retry::default(),
             memory: None,
+            encoders: None,
         }
     }
 

@@ -3,26 +3,32 @@
 //!
 //! The index is built from the log when it is first used, and grows with the session.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use waterline::ledger::text_of;
 use waterline::message::{Body, Message, Role};
-use waterline_log::{Entry, Log, LogError, Tip};
-use waterline_memory::{Index, Message as Indexed, Reason, excerpt};
+use waterline_log::{Entry, Id, Log, LogError, Tip};
+use waterline_memory::{Hit, Index, Message as Indexed, Ranking, Reason, cosine, excerpt};
 use waterline_provider::wire::parse_stored;
 
-/// Returns a text without the notes that the host program added to it.
-type Clean = fn(&str) -> &str;
+use crate::encoders::Encoders;
+use crate::vector_job::Clean;
 
 /// The most bytes of an artifact that are searched.
 const ARTIFACT_BYTES: usize = 1_000_000;
+
+/// The least similarity that is a reason to return a message without a word of the question. It
+/// holds for sentence encoders; word vectors of any two texts are similar.
+const SIMILAR: f64 = 0.35;
 
 /// The index of one session. It is shared by everything that searches the session.
 #[derive(Debug)]
 pub struct Recall {
     pub(crate) clean: Clean,
+    encoders: Option<Arc<Encoders>>,
     recalled: Mutex<Recalled>,
 }
 
@@ -38,6 +44,7 @@ struct Recalled {
 #[derive(Clone, Debug)]
 struct Source {
     position: u64,
+    id: Id,
     artifact: Option<String>,
 }
 
@@ -63,7 +70,13 @@ impl Recall {
     /// program added to it: the user did not write them.
     #[must_use]
     pub fn new(clean: fn(&str) -> &str) -> Self {
-        Self { clean, recalled: Mutex::default() }
+        Self { clean, encoders: None, recalled: Mutex::default() }
+    }
+
+    /// Sets the encoders whose stored vectors re-rank what keywords find.
+    #[must_use]
+    pub fn with_encoders(self, encoders: Option<Arc<Encoders>>) -> Self {
+        Self { encoders, ..self }
     }
 
     /// Returns the messages of a session that answer a question best, best first. Only messages
@@ -80,7 +93,9 @@ impl Recall {
         let tip = log.session(session)?.tip;
         let mut recalled = self.lock();
         recalled.update(log, session, tip, self.clean)?;
-        recalled.search(log, session, tip, self.clean, request)
+        // A message and its artifact are two texts, so more than needed are found.
+        let hits = recalled.hits(log, self.encoders.as_ref(), request)?;
+        recalled.passages(log, session, self.clean, request, hits)
     }
 
     fn lock(&self) -> MutexGuard<'_, Recalled> {
@@ -125,11 +140,11 @@ impl Recalled {
         if message.role == Role::System {
             return Ok(());
         }
-        let position = entry.position;
-        self.add_text(entry, clean(&text_of(&message)), Source { position, artifact: None });
+        let (position, id) = (entry.position, entry.id);
+        self.add_text(entry, clean(&text_of(&message)), Source { position, id, artifact: None });
         for artifact in artifacts(&message) {
             if let Some(text) = artifact_text(log, session, &artifact)? {
-                let source = Source { position, artifact: Some(artifact) };
+                let source = Source { position, id, artifact: Some(artifact) };
                 self.add_text(entry, &text, source);
             }
         }
@@ -144,23 +159,70 @@ impl Recalled {
         self.sources.push(source);
     }
 
-    fn search(
+    /// Returns the best texts that something speaks for.
+    fn hits(
+        &self,
+        log: &Log,
+        encoders: Option<&Arc<Encoders>>,
+        request: &RecallRequest<'_>,
+    ) -> Result<Vec<Hit>, LogError> {
+        let is_before =
+            |at: usize| self.sources.get(at).is_some_and(|source| source.position < request.before);
+        let mut ranking = self.index.rank(request.question, is_before);
+        let similar = match encoders {
+            Some(encoders) => self.rerank(log, encoders, request.question, &mut ranking)?,
+            None => HashSet::new(),
+        };
+        let speaks = |hit: &Hit| {
+            let is_similar = similar.contains(&hit.message);
+            is_similar || hit.reasons.iter().any(|why| self.speaks(why, request.before))
+        };
+        Ok(ranking.best(request.count * 2).into_iter().filter(speaks).collect())
+    }
+
+    /// Re-ranks the best texts by the stored vectors of their messages, if the question can be
+    /// encoded in time. Returns the texts that mean something similar.
+    fn rerank(
+        &self,
+        log: &Log,
+        encoders: &Arc<Encoders>,
+        question: &str,
+        ranking: &mut Ranking<'_>,
+    ) -> Result<HashSet<usize>, LogError> {
+        let id = |at: usize| {
+            self.sources.get(at).filter(|source| source.artifact.is_none()).map(|source| source.id)
+        };
+        let candidates = ranking.candidates();
+        let ids: Vec<Id> = candidates.iter().filter_map(|&at| id(at)).collect();
+        let mut stored = log.vectors(&ids)?;
+        let counts = stored.iter().map(|(model, vectors)| (model.clone(), vectors.len()));
+        let Some(encoded) = encoders.encode_question(question, counts.collect()) else {
+            return Ok(HashSet::new());
+        };
+        let vectors = stored.remove(encoded.encoder.name()).unwrap_or_default();
+        let vector =
+            |at: usize| id(at).and_then(|id| vectors.get(&id)).filter(|vector| !vector.is_empty());
+        let weights = encoded.encoder.weights();
+        ranking.rerank(&encoded.vector, &weights, vector);
+        let is_similar = |&at: &usize| {
+            weights.dense >= 1.0
+                && vector(at).is_some_and(|vector| cosine(&encoded.vector, vector) >= SIMILAR)
+        };
+        Ok(candidates.into_iter().filter(is_similar).collect())
+    }
+
+    /// Returns the messages of the best texts, each once.
+    fn passages(
         &self,
         log: &Log,
         session: &str,
-        tip: Tip,
         clean: Clean,
         request: &RecallRequest<'_>,
+        hits: Vec<Hit>,
     ) -> Result<Vec<Passage>, LogError> {
-        let is_before =
-            |at: usize| self.sources.get(at).is_some_and(|source| source.position < request.before);
-        let before = request.before;
-        // A message and its artifact are two texts, so more than needed are ranked.
-        let hits = self.index.rank(request.question, is_before).best(request.count * 2);
+        let tip = self.tip.unwrap_or(Tip::EMPTY);
         let mut passages: Vec<Passage> = Vec::new();
-        for hit in
-            hits.into_iter().filter(|hit| hit.reasons.iter().any(|why| self.speaks(why, before)))
-        {
+        for hit in hits {
             let Some(source) = self.sources.get(hit.message) else { continue };
             if passages.iter().any(|known| known.position == source.position) {
                 continue;
@@ -192,7 +254,7 @@ impl Recalled {
     /// neighbour must be a message that could be returned itself.
     fn speaks(&self, reason: &Reason, before: u64) -> bool {
         match reason {
-            Reason::Words(_) | Reason::Speaker | Reason::Date | Reason::Meaning => true,
+            Reason::Words(_) | Reason::Speaker | Reason::Date => true,
             Reason::Neighbour(at) => {
                 self.sources.get(*at).is_some_and(|source| source.position < before)
             }

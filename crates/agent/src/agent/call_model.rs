@@ -80,7 +80,14 @@ impl Agent {
         self.observers.set_source(|source| source.step = turn.steps + 1);
         self.emit(&Event::Asks(turn.steps + 1));
         let observers = self.observers.clone();
-        let emit = move |event| observers.emit(&Event::Call(event));
+        let encode = self.encoding();
+        let emit = move |event| {
+            // The new messages are stored now, and there is time until the model answers.
+            if matches!(event, waterline_session::Event::Sent { .. }) {
+                encode();
+            }
+            observers.emit(&Event::Call(event));
+        };
         let answer =
             self.live.call_with_note(Vec::new(), |answer| record(answer, turn), emit).await?;
         self.shared.iterations.fetch_add(1, Ordering::Relaxed);

@@ -2,9 +2,6 @@
 
 bench-not-a-set = { $path }, line { $line } is not a conversation with questions: { $cause }; see `waterline bench recall --help` for the format
 bench-empty = { $path } has no conversation
-bench-no-model = { $path } has no model; expected an .onnx or a .safetensors file
-bench-no-tokenizer = { $path } has no tokenizer; expected tokenizer.json next to the model
-bench-no-onnx = this program was built without ONNX models; build it with `cargo build --release --features onnx`, or use a table of word vectors
 bench-column-set = set
 bench-column-questions = questions
 bench-keyword = keyword

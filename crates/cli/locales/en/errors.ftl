@@ -47,6 +47,8 @@ error-config-key-variable = no API key for { $model }: ${ $variable } is not set
 error-config-no-key = { $model } needs an API key: set ${ $variable }; for your own server, give its URL with --base-url
 error-config-no-model = { $base } does not list its models; name one with --model
 error-config-directory = cannot work in { $path }; name another directory with --workspace
+error-config-no-encoder = recall.encoder is "{ $name }", and no encoder of this name was added; `waterline models list` shows the names, `waterline models add` adds one
+error-config-no-encoder-model = recall.encoder is a server; set recall.model to the name of its embedding model
 error-config-summarizer = cannot use the configured summariser
 error-config-approvals = cannot save the approved addresses in { $path }
 
@@ -86,6 +88,7 @@ error-call-refused-hint =
        *[other] { "" }
     }
 error-call-malformed = { $url }: expected an event stream, got { $start }; check the base URL
+error-call-no-vectors = { $url } returned no vectors: { $start }; check the address in recall.encoder, and that recall.model is an embedding model
 error-call-no-logprobs = { $url } returned no log-probabilities for the prompt: { $start }; use vLLM, SGLang, or llama-cpp-python with logits_all (see docs/replay.md)
 error-call-failed = the provider reported an error: { $reason }
 error-call-interrupted = stream interrupted: { $cause }

@@ -2,9 +2,6 @@
 
 bench-not-a-set = { $path } 第 { $line } 行不是带问题的对话：{ $cause }；格式见 `waterline bench recall --help`
 bench-empty = { $path } 中没有对话
-bench-no-model = { $path } 中没有模型；应有 .onnx 或 .safetensors 文件
-bench-no-tokenizer = { $path } 中没有分词器；模型旁应有 tokenizer.json
-bench-no-onnx = 本程序构建时未包含 ONNX 模型；请用 `cargo build --release --features onnx` 构建，或使用词向量表
 bench-column-set = 问题集
 bench-column-questions = 问题数
 bench-keyword = 关键词

@@ -54,6 +54,8 @@ error-config-key-variable = 没有 { $model } 的 API 密钥：未设置 ${ $var
 error-config-no-key = { $model } 需要 API 密钥：请设置 ${ $variable }；使用自己的服务器时，请用 --base-url 指定地址
 error-config-no-model = { $base } 没有列出其模型；请用 --model 指定
 error-config-directory = 无法在 { $path } 中工作；请用 --workspace 指定其他目录
+error-config-no-encoder = recall.encoder 为 "{ $name }"，但没有添加过此名称的编码器；`waterline models list` 列出名称，`waterline models add` 可添加
+error-config-no-encoder-model = recall.encoder 是服务器地址；请将 recall.model 设为其嵌入模型的名称
 error-config-summarizer = 无法使用配置中的摘要模型
 error-config-approvals = 无法将已批准的地址保存到 { $path }
 
@@ -93,6 +95,7 @@ error-call-refused-hint =
        *[other] { "" }
     }
 error-call-malformed = { $url }：应返回事件流，实际返回 { $start }；请检查基础 URL
+error-call-no-vectors = { $url } 未返回向量：{ $start }；请检查 recall.encoder 中的地址，并确认 recall.model 是嵌入模型
 error-call-no-logprobs = { $url } 未返回提示词的对数概率：{ $start }；请使用 vLLM、SGLang 或启用 logits_all 的 llama-cpp-python（见 docs/replay.md）
 error-call-failed = 服务商报告错误：{ $reason }
 error-call-interrupted = 数据流中断：{ $cause }

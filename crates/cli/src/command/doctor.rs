@@ -9,10 +9,11 @@ use anyhow::Result;
 use waterline::message::Message;
 use waterline_agent::{OFFLINE, mcp, skill};
 use waterline_config::{
-    Assembly, Config, KEY_VARIABLES, ModelOverrides, Models, Overrides, roles, servers,
-    skill_directories, workspaces,
+    Assembly, Config, KEY_VARIABLES, ModelOverrides, Models, Overrides, RecallEncoders,
+    RecallSettings, roles, servers, skill_directories, workspaces,
 };
 use waterline_log::Session;
+use waterline_memory::{Encoder as _, TextKind, encoder};
 use waterline_provider::Request;
 use waterline_provider::local;
 use waterline_provider::wire::{self, Options};
@@ -20,9 +21,10 @@ use waterline_sandbox::{Support, support};
 use waterline_session::{ModelTarget, WindowSource};
 
 use crate::arguments::{ModelArguments, user_of_environment};
+use crate::command::models;
 use crate::db::Database;
 use crate::environment::environment;
-use crate::error::describe;
+use crate::error::{describe, describe_open};
 use crate::input::output;
 use crate::show::{lines, notice};
 use crate::text;
@@ -108,6 +110,7 @@ fn with_preferences(mut config: Config, database: &Database) -> Result<Config> {
 fn machine<W: Write>(arguments: &Arguments, config: &Config, report: &mut Report<W>) -> Result<()> {
     report.add(&text!("doctor-database"), database(&arguments.database))?;
     report.add(&text!("doctor-sandbox"), confinement(config))?;
+    report.add(&text!("doctor-recall"), recall(config, arguments.ask))?;
     for name in KEY_VARIABLES {
         let finding = match environment().variable(name) {
             Some(_) => Finding::Good(text!("doctor-set")),
@@ -207,6 +210,7 @@ async fn assembled(config: &Config) -> Finding {
     config.settings.mcp.clear();
     config.settings.fallback = None;
     config.settings.summariser = None;
+    config.settings.recall = RecallSettings::default();
     let model = ModelOverrides { model: Some(OFFLINE.to_owned()), ..ModelOverrides::default() };
     let overrides = Overrides { model, ..Overrides::default() };
     let assembly = Assembly::new(config, overrides).await;
@@ -262,6 +266,36 @@ fn confinement(config: &Config) -> Finding {
     match support() {
         Support::Full => Finding::Good(text!("doctor-sandbox-ok", path = path)),
         Support::None(why) => Finding::Odd(text!("doctor-sandbox-none", why = why.to_string())),
+    }
+}
+
+/// Checks the encoders for search by meaning, and with `ask_it` that a server encodes a text.
+fn recall(config: &Config, ask_it: bool) -> Finding {
+    let found = match RecallEncoders::find(config) {
+        Ok(found) => found,
+        Err(error) => return Finding::Bad(describe(&error.into())),
+    };
+    let mut names = Vec::new();
+    if let Some((model, url)) = &found.server {
+        let asked = match found.server_encoder() {
+            Ok(Some(server)) if ask_it => server.encode(&["ready"], TextKind::Question).err(),
+            _ => None,
+        };
+        if let Some(error) = asked {
+            return Finding::Bad(error.to_string());
+        }
+        names.push(text!("doctor-recall-server", model = model.as_str(), url = url.as_str()));
+    }
+    for model in found.added {
+        if let Err(error) = encoder::open(&model.path) {
+            return Finding::Bad(describe_open(&model.path, error));
+        }
+        let kind = model.kind.map(models::kind).unwrap_or_default();
+        names.push(format!("{} ({kind})", model.name));
+    }
+    match names.is_empty() {
+        true => Finding::Odd(text!("doctor-recall-keywords")),
+        false => Finding::Good(names.join(", ")),
     }
 }
 

@@ -8,6 +8,7 @@ pub mod config;
 pub mod convert;
 pub mod doctor;
 pub mod man;
+pub mod models;
 pub mod plan;
 pub mod policy;
 pub mod recall;

@@ -3,14 +3,18 @@
 use std::collections::HashMap;
 use std::io::Write;
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::json;
 use waterline_agent::environment::without_notes;
+use waterline_config::{Config, RecallEncoders};
 use waterline_log::{Filter, Log, Numbering, Session};
 use waterline_session::{Passage, Recall, RecallRequest};
 
 use crate::db::Database;
+use crate::environment::environment;
 use crate::ids;
 use crate::input::{output, raw_output};
 use crate::show::{DIM, match_reason, passage, plain, room};
@@ -21,6 +25,9 @@ const SESSIONS: usize = 20;
 
 /// How many messages the word index returns to choose them.
 const CANDIDATES: usize = 400;
+
+/// How long to wait for the encoder. It is loaded first, and no reply waits for this command.
+const ENCODER_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Find messages of earlier sessions by a question or a few words
 #[derive(Debug, clap::Args)]
@@ -57,6 +64,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Some(id) => vec![log.find(id)?],
         None => candidates(&log, &question, arguments.user.as_deref())?,
     };
+    let config = Config::load(Arc::clone(environment()))?;
+    let encoders = RecallEncoders::find(&config)?.into_encoders();
+    let encoders = encoders.map(|encoders| Arc::new(encoders.with_timeout(ENCODER_TIMEOUT)));
     let mut out = if arguments.json { raw_output() } else { output() };
     let mut any = false;
     for session in &sessions {
@@ -66,7 +76,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             chars: if arguments.json { 1_500 } else { room(8) },
             before: u64::MAX,
         };
-        let found = Recall::new(without_notes).search(&log, &session.id, &request)?;
+        let recall = Recall::new(without_notes).with_encoders(encoders.clone());
+        let found = recall.search(&log, &session.id, &request)?;
         any |= !found.is_empty();
         let numbering = log.numbering(session)?;
         match arguments.json {

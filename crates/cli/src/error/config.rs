@@ -57,6 +57,8 @@ pub(super) fn describe(error: &ConfigError) -> Option<String> {
         }
         ConfigError::NoModel { base } => text!("error-config-no-model", base = base.as_str()),
         ConfigError::Summariser(_) => text!("error-config-summarizer"),
+        ConfigError::NoEncoder { name } => text!("error-config-no-encoder", name = name.as_str()),
+        ConfigError::NoEncoderModel => text!("error-config-no-encoder-model"),
         ConfigError::Approvals { path, .. } => {
             text!("error-config-approvals", path = path.display().to_string())
         }

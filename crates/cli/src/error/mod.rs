@@ -5,6 +5,7 @@
 
 mod agent;
 mod config;
+mod encoder;
 mod log;
 mod policy;
 mod provider;
@@ -13,6 +14,8 @@ mod session;
 mod transcript;
 
 use std::error::Error;
+
+pub use encoder::{describe_add, describe_open};
 
 use crate::text;
 

@@ -27,6 +27,9 @@ pub(super) fn describe(error: &CallError) -> Option<String> {
         CallError::NoLogprobs { url, body } => {
             text!("error-call-no-logprobs", url = url.as_str(), start = start(body))
         }
+        CallError::NoVectors { url, body } => {
+            text!("error-call-no-vectors", url = url.as_str(), start = start(body))
+        }
         CallError::Failed { body, .. } => text!("error-call-failed", reason = sentence(body)),
         CallError::Interrupted { text, .. } => {
             text!("error-call-interrupted", cause = text.as_str())

@@ -5,6 +5,7 @@ use waterline_provider::address::is_local;
 use super::{PROJECT, Settings};
 use crate::error::ConfigError;
 use crate::notice::Notice;
+use crate::recall::RecallSettings;
 
 impl Settings {
     /// Rejects keys that a project's file may not set, and marks its addresses as untrusted: it may
@@ -25,6 +26,9 @@ impl Settings {
         self.is_untrusted = self.base_url.is_some();
         if self.memory.is_some() {
             return rejected("memory".to_owned(), "decides where files are written");
+        }
+        if self.recall != RecallSettings::default() {
+            return rejected("recall".to_owned(), "decides where messages are sent");
         }
         if let Some(key) = self.agent.widening_key() {
             return rejected(format!("agent.{key}"), "decides what the agent may do");

@@ -78,6 +78,7 @@ tables! {
     PREFERENCE "preference" "preference of user" 2 [user_id name value]
     LEASE "lease" "lease of session" 1 [session holder token expires length]
     CONVERSATION "conversation" "conversation" 2 [id user_id session said position]
+    VECTOR "vector" "vector of encoder" 2 [model content numbers]
 }
 
 impl Table {

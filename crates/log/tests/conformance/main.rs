@@ -20,6 +20,7 @@ mod lines;
 mod messages;
 mod sessions;
 mod upkeep;
+mod vectors;
 mod work;
 
 use backend::{Backend, Postgres, Sqlite};
@@ -40,6 +41,7 @@ fn main() {
         handle::CASES,
         leases::CASES,
         files::CASES,
+        vectors::CASES,
     ]
     .concat();
     let server = std::env::var("WATERLINE_TEST_POSTGRES").ok();

@@ -92,6 +92,9 @@ fn write_log(path: &Path) {
         log.note_conversation(&log.session("other").unwrap(), &said).unwrap();
         log.note_fold("other", count, count, Fold::default(), Some(1)).unwrap();
     }
+    let vector = |entry: &waterline_log::Unencoded| (entry.id, vec![0.6, -0.8, 0.0]);
+    let vectors: Vec<_> = log.unencoded("model-1", 50).unwrap().iter().map(vector).collect();
+    log.put_vectors("model-1", &vectors).unwrap();
     log.take_lease("main", "holder", Duration::from_secs(60)).unwrap();
 }
 

@@ -66,15 +66,22 @@ pub(crate) fn a_file_of_every_format_opens() {
     };
     // Format 1 has two databases: one with an agent session in the middle of a turn, one without.
     check(&open("1.db"));
-    for name in ["1-agent.db", "2.db", "3.db", "4.db"] {
+    for name in ["1-agent.db", "2.db", "3.db", "4.db", "5.db"] {
         let log = open(name);
         check(&log);
         check_working(&log);
     }
+    check_vectors(&open("5.db"));
     let formats = std::fs::read_dir(fixtures()).unwrap().flatten();
     let count =
         formats.filter(|file| file.path().extension().is_some_and(|end| end == "db")).count();
-    assert_eq!(count, 5, "every fixture was opened");
+    assert_eq!(count, 6, "every fixture was opened");
+}
+
+/// Checks the vectors, which exist since format 5.
+pub(crate) fn check_vectors(log: &Log) {
+    let first = log.entries("main").unwrap()[0].id;
+    assert_eq!(log.vectors(&[first]).unwrap()["encoder-1"][&first], [1.0, 0.0]);
 }
 
 /// Checks the session of an agent that waits for an approval, with todos, tools and checkpoints.

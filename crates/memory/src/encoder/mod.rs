@@ -1,6 +1,10 @@
-//! Encoders whose model files the user has. `open` finds and reads the files of a directory.
+//! Encoders whose model files the user has. `open` finds and reads the files of a directory;
+//! [`ModelDirectory`] is where they are kept.
 
+mod directory;
+mod known;
 mod merges;
+mod multilingual;
 mod open;
 #[cfg(feature = "onnx")]
 mod sentence_vectors;
@@ -8,7 +12,9 @@ mod word_vectors;
 #[cfg(feature = "onnx")]
 mod wordpiece;
 
-pub use open::{OpenError, open};
+pub use directory::{AddError, AddedModel, ModelDirectory};
+pub use multilingual::MultilingualVectors;
+pub use open::{ModelKind, OpenError, kind, name, open};
 #[cfg(feature = "onnx")]
 pub use sentence_vectors::SentenceVectors;
 pub use word_vectors::WordVectors;
@@ -26,13 +32,5 @@ pub struct ModelError {
 impl ModelError {
     pub(crate) fn new(expected: &'static str, cause: impl ToString) -> Self {
         Self { expected, cause: cause.to_string() }
-    }
-}
-
-/// Scales a vector to length 1. A vector of zeros stays as it is.
-fn to_unit(vector: &mut [f32]) {
-    let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
-    if length > 0.0 {
-        vector.iter_mut().for_each(|value| *value /= length);
     }
 }

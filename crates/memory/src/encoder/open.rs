@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{ModelError, WordVectors};
+use super::{ModelError, MultilingualVectors, WordVectors};
 use crate::vector::Encoder;
 
 /// Why the encoder of a directory cannot be opened.
@@ -11,8 +11,8 @@ pub enum OpenError {
     /// A file cannot be read.
     #[error("cannot read the model: {0}")]
     Read(#[from] std::io::Error),
-    /// There is neither an ONNX model nor a table of word vectors.
-    #[error("the directory has no .onnx or .safetensors file")]
+    /// The directory has no model.
+    #[error("the directory has no .onnx, .npz or .safetensors file")]
     NoModel,
     /// There is no tokenizer next to the model.
     #[error("the directory has no tokenizer.json for the model")]
@@ -25,36 +25,108 @@ pub enum OpenError {
     Model(#[from] ModelError),
 }
 
-/// Opens the encoder in a directory: a sentence encoder (`.onnx`) or else a table of word vectors
-/// (`.safetensors`), with a tokenizer (`.json` with `tokenizer` in its name).
+/// What an encoder is made of. Those that say more come first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ModelKind {
+    /// A sentence encoder in ONNX format.
+    Sentences,
+    /// The multilingual Universal Sentence Encoder.
+    Multilingual,
+    /// A table of word vectors.
+    Words,
+}
+
+/// The files of an encoder.
+#[derive(Debug)]
+struct Files {
+    kind: ModelKind,
+    model: PathBuf,
+    tokenizer: PathBuf,
+}
+
+/// The contents of an encoder's files.
+struct Contents {
+    /// The name of the model's file with a hash of both files: vectors of another model must not be
+    /// compared with those of this one.
+    name: String,
+    model: Vec<u8>,
+    tokenizer: Vec<u8>,
+}
+
+/// Opens the encoder in a directory: a sentence encoder (`.onnx`), else the multilingual Universal
+/// Sentence Encoder (`.npz`), else a table of word vectors (`.safetensors`). Their tokenizer is a
+/// `.json` file with `tokenizer` in its name, that of the multilingual encoder a `.model` file.
 ///
 /// # Errors
 ///
 /// If there is none, or it cannot be read.
 pub fn open(directory: &Path) -> Result<Box<dyn Encoder>, OpenError> {
-    let mut files = std::fs::read_dir(directory)?
-        .map(|entry| entry.map(|entry| entry.path()))
-        .collect::<Result<Vec<PathBuf>, _>>()?;
-    files.sort();
-    let with_ending = |ending: &str| files.iter().find(|path| has_ending(path, ending));
-    let model = with_ending("onnx").or_else(|| with_ending("safetensors"));
-    let model = model.ok_or(OpenError::NoModel)?;
-    let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    // Hugging Face writes a small tokenizer_config.json next to the tokenizer.
-    let tokenizers = files.iter().filter(|path| has_ending(path, "json"));
-    let tokenizer = tokenizers
-        .filter(|path| name(path).contains("tokenizer"))
-        .min_by_key(|path| name(path) != "tokenizer.json")
-        .ok_or(OpenError::NoTokenizer)?;
-    let bytes = std::fs::read(model)?;
-    let tokenizer = std::fs::read(tokenizer)?;
-    // Vectors of another model must not be compared with those of this one.
-    let hash = blake3::hash(&bytes).to_hex();
-    let name = format!("{}-{}", name(model), hash.get(..8).unwrap_or_default());
-    if has_ending(model, "onnx") {
-        sentence_vectors(&name, bytes, &tokenizer)
-    } else {
-        Ok(Box::new(WordVectors::load(&name, &bytes, &tokenizer)?))
+    let files = Files::find(directory)?;
+    if files.kind == ModelKind::Sentences && !cfg!(feature = "onnx") {
+        return Err(OpenError::NotBuilt);
+    }
+    let Contents { name, model, tokenizer } = files.read()?;
+    match files.kind {
+        ModelKind::Sentences => sentence_vectors(&name, model, &tokenizer),
+        ModelKind::Multilingual => {
+            Ok(Box::new(MultilingualVectors::load(&name, &model, &tokenizer)?))
+        }
+        ModelKind::Words => Ok(Box::new(WordVectors::load(&name, &model, &tokenizer)?)),
+    }
+}
+
+/// Returns the kind of the encoder in a directory.
+///
+/// # Errors
+///
+/// If there is none.
+pub fn kind(directory: &Path) -> Result<ModelKind, OpenError> {
+    Ok(Files::find(directory)?.kind)
+}
+
+/// Returns the name of the encoder in a directory, which is stored with its vectors, without
+/// loading it.
+///
+/// # Errors
+///
+/// If there is none, or it cannot be read.
+pub fn name(directory: &Path) -> Result<String, OpenError> {
+    Ok(Files::find(directory)?.read()?.name)
+}
+
+impl Files {
+    fn find(directory: &Path) -> Result<Self, OpenError> {
+        let mut files = std::fs::read_dir(directory)?
+            .map(|entry| entry.map(|entry| entry.path()))
+            .collect::<Result<Vec<PathBuf>, _>>()?;
+        files.sort();
+        let with_ending = |ending: &str| files.iter().find(|path| has_ending(path, ending));
+        let sentences = with_ending("onnx").map(|path| (ModelKind::Sentences, path));
+        let multilingual = || with_ending("npz").map(|path| (ModelKind::Multilingual, path));
+        let words = || with_ending("safetensors").map(|path| (ModelKind::Words, path));
+        let model = sentences.or_else(multilingual).or_else(words);
+        let (kind, model) = model.ok_or(OpenError::NoModel)?;
+        // Hugging Face writes a small tokenizer_config.json next to the tokenizer.
+        let json = || {
+            let files = files.iter().filter(|path| has_ending(path, "json"));
+            files
+                .filter(|path| file_name(path).contains("tokenizer"))
+                .min_by_key(|path| file_name(path) != "tokenizer.json")
+        };
+        let tokenizer = match kind {
+            ModelKind::Multilingual => with_ending("model"),
+            ModelKind::Sentences | ModelKind::Words => json(),
+        };
+        let tokenizer = tokenizer.ok_or(OpenError::NoTokenizer)?;
+        Ok(Self { kind, model: model.clone(), tokenizer: tokenizer.clone() })
+    }
+
+    fn read(&self) -> Result<Contents, OpenError> {
+        let model = std::fs::read(&self.model)?;
+        let tokenizer = std::fs::read(&self.tokenizer)?;
+        let hash = blake3::Hasher::new().update(&model).update(&tokenizer).finalize().to_hex();
+        let name = format!("{}-{}", file_name(&self.model), hash.get(..8).unwrap_or_default());
+        Ok(Contents { name, model, tokenizer })
     }
 }
 
@@ -74,4 +146,8 @@ fn sentence_vectors(_: &str, _: Vec<u8>, _: &[u8]) -> Result<Box<dyn Encoder>, O
 
 fn has_ending(path: &Path, ending: &str) -> bool {
     path.extension().is_some_and(|extension| extension == ending)
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }

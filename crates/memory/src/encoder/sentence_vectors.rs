@@ -4,10 +4,10 @@ use rten::Model;
 use rten_tensor::NdTensor;
 use rten_tensor::prelude::*;
 
+use super::ModelError;
 use super::wordpiece::WordPiece;
-use super::{ModelError, to_unit};
 use crate::script::has_cjk;
-use crate::vector::{EncodeError, Encoder, TextKind};
+use crate::vector::{EncodeError, Encoder, TextKind, to_unit};
 use crate::weights::Weights;
 
 const EXPECTED: &str = "a sentence encoder in ONNX format";

@@ -3,10 +3,10 @@
 
 use serde::Deserialize;
 
+use super::ModelError;
 use super::merges::Merges;
-use super::{ModelError, to_unit};
 use crate::script::has_cjk;
-use crate::vector::{EncodeError, Encoder, TextKind};
+use crate::vector::{EncodeError, Encoder, TextKind, to_unit};
 use crate::weights::Weights;
 
 const EXPECTED: &str = "a table of word vectors (safetensors with embedding.weight in F16)";

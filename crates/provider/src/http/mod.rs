@@ -5,6 +5,7 @@
 //! caller's decision; [`crate::retry`] computes how long to wait.
 
 mod body;
+mod embeddings;
 mod key;
 mod prompt_logprobs;
 
@@ -207,7 +208,9 @@ impl Endpoint {
                 redact(&mut refused.body);
                 refused.headers.iter_mut().for_each(|(_, value)| redact(value));
             }
-            CallError::NotAStream { url, body } | CallError::NoLogprobs { url, body } => {
+            CallError::NotAStream { url, body }
+            | CallError::NoLogprobs { url, body }
+            | CallError::NoVectors { url, body } => {
                 redact(url);
                 redact(body);
             }

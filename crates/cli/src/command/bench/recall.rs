@@ -9,9 +9,10 @@ use anyhow::{Context, Result, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
 use waterline_memory::Encoder;
-use waterline_memory::encoder::{self, OpenError};
+use waterline_memory::encoder;
 use waterline_memory::evaluate::{self, Conversation, Figures, Outcome, Scope, Vectors};
 
+use crate::error::describe_open;
 use crate::input::{output, raw_output};
 use crate::show::{align_right, pad, plain, width};
 use crate::text;
@@ -73,18 +74,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 fn open(directory: &Path) -> Result<Box<dyn Encoder>> {
-    encoder::open(directory).map_err(|error| {
-        let path = directory.display().to_string();
-        match error {
-            OpenError::Read(error) => anyhow!(error).context(text!("cannot-read", path = path)),
-            OpenError::NoModel => anyhow!(text!("bench-no-model", path = path)),
-            OpenError::NoTokenizer => anyhow!(text!("bench-no-tokenizer", path = path)),
-            OpenError::NotBuilt => anyhow!(text!("bench-no-onnx", path = path)),
-            OpenError::Model(error) => {
-                anyhow!(text!("error-with-cause", error = path, cause = error.to_string()))
-            }
-        }
-    })
+    encoder::open(directory).map_err(|error| anyhow!(describe_open(directory, error)))
 }
 
 fn read(path: &Path) -> Result<Vec<Conversation>> {

@@ -4,6 +4,7 @@
 mod checksums;
 mod documents;
 
+use super::checksum::VECTOR;
 use super::{Connection, Dialect, values};
 use crate::error::{LogError, Result};
 
@@ -26,6 +27,7 @@ const FORMATS: &[Format] = &[
         sql: include_str!("../../../migrations/0004_checksums.sql"),
         then: Some(checksums::run),
     },
+    Format { sql: include_str!("../../../migrations/0005_vectors.sql"), then: None },
 ];
 
 /// The newest format.
@@ -82,7 +84,8 @@ pub(super) fn migrate(connection: &mut dyn Connection, is_empty: bool) -> Result
         let statements = dialect
             .translate(&statements)
             .replace("{search}", search(dialect))
-            .replace("{artifact_search}", artifact_search(dialect));
+            .replace("{artifact_search}", artifact_search(dialect))
+            .replace("{vector_checksum}", &VECTOR.definition(dialect));
         for statement in
             statements.split(';').map(str::trim).filter(|statement| !statement.is_empty())
         {

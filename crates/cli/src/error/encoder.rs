@@ -1,0 +1,38 @@
+//! Errors of the encoders' files.
+
+use std::path::Path;
+
+use waterline_memory::encoder::{AddError, OpenError};
+
+use crate::text;
+
+/// Describes why the encoder in a directory cannot be used.
+pub fn describe_open(directory: &Path, error: OpenError) -> String {
+    let path = directory.display().to_string();
+    let with_cause = |cause: String| {
+        let error = text!("cannot-read", path = path.as_str());
+        text!("error-with-cause", error = error, cause = cause)
+    };
+    match error {
+        OpenError::Read(error) => with_cause(error.to_string()),
+        OpenError::NoModel => text!("encoder-no-model", path = path),
+        OpenError::NoTokenizer => text!("encoder-no-tokenizer", path = path),
+        OpenError::NotBuilt => text!("encoder-no-onnx"),
+        OpenError::Model(error) => with_cause(error.to_string()),
+    }
+}
+
+/// Describes why model files were not added or removed.
+pub fn describe_add(error: &AddError) -> String {
+    let shown = |path: &Path| path.display().to_string();
+    match error {
+        AddError::File { path, source } => {
+            text!("error-with-cause", error = shown(path), cause = source.to_string())
+        }
+        AddError::Unknown { path, sha256 } => {
+            text!("encoder-unknown-file", path = shown(path), sha256 = sha256.as_str())
+        }
+        AddError::NoFiles(path) => text!("encoder-no-model", path = shown(path)),
+        AddError::Name(name) => text!("encoder-name", name = name.as_str()),
+    }
+}

@@ -1,0 +1,57 @@
+//! The `[recall]` section: settings of search by meaning.
+
+use serde::Deserialize;
+
+use crate::error::ConfigError;
+
+/// How long search may wait for the vector of a question, in milliseconds, unless it is set.
+pub(crate) const TIMEOUT: u64 = 50;
+
+/// The largest `timeout`.
+const MAX_TIMEOUT: u64 = 60_000;
+
+/// Settings of search by meaning.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct RecallSettings {
+    /// The preferred encoder: the name of one that was added, or the base URL of a server with
+    /// `/v1/embeddings`. By default the best one that was added.
+    pub encoder: Option<String>,
+    /// The model of that server.
+    pub model: Option<String>,
+    /// The environment variable that holds the API key of that server. By default
+    /// `WATERLINE_API_KEY`, or `OPENAI_API_KEY` for OpenAI's own address.
+    pub key_env: Option<String>,
+    /// Milliseconds that search waits for the encoder before it uses keywords alone.
+    pub timeout: Option<u64>,
+}
+
+impl RecallSettings {
+    /// Returns these settings overridden by newer ones.
+    pub(crate) fn merge(self, newer: Self) -> Self {
+        Self {
+            encoder: newer.encoder.or(self.encoder),
+            model: newer.model.or(self.model),
+            key_env: newer.key_env.or(self.key_env),
+            timeout: newer.timeout.or(self.timeout),
+        }
+    }
+
+    /// Rejects values out of range.
+    pub(crate) fn check(&self) -> Result<(), ConfigError> {
+        match self.timeout {
+            Some(timeout) if !(1..=MAX_TIMEOUT).contains(&timeout) => Err(ConfigError::range(
+                "recall.timeout".to_owned(),
+                timeout,
+                format!("a whole number from 1 to {MAX_TIMEOUT}"),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns the address of the server, if the encoder is one.
+    pub(crate) fn server(&self) -> Option<&str> {
+        let is_address = |name: &&str| name.starts_with("http://") || name.starts_with("https://");
+        self.encoder.as_deref().filter(is_address)
+    }
+}
