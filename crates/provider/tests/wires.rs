@@ -169,10 +169,7 @@ fn gemini_to_anthropic_and_responses() {
 /// first (V4).
 #[test]
 fn v4_opening_user_message_is_added_where_required() {
-    let text = concat!(
-        r#"[{"role":"assistant","content":"Hello!"},{"role":"user","content":"Hi."},"#,
-        r#"{"role":"user","content":"You there?"}]"#
-    );
+    let text = r#"[{"role":"assistant","content":"Hello!"},{"role":"user","content":"Hi."},{"role":"user","content":"You there?"}]"#;
     insta::assert_snapshot!(send(text, Wire::ANTHROPIC), @r#"
     {"role":"user","content":[{"type":"text","text":"(the conversation starts with an assistant message)"}]}
     {"role":"assistant","content":[{"type":"text","text":"Hello!"}]}
@@ -183,10 +180,7 @@ fn v4_opening_user_message_is_added_where_required() {
 /// C3.7: a system message in the middle becomes user text on wires that do not support it there.
 #[test]
 fn c3_7_system_message_in_the_middle_becomes_tagged_text() {
-    let text = concat!(
-        r#"[{"role":"system","content":"A"},{"role":"user","content":"Hi."},"#,
-        r#"{"role":"developer","content":"B"},{"role":"user","content":"Go."}]"#
-    );
+    let text = r#"[{"role":"system","content":"A"},{"role":"user","content":"Hi."},{"role":"developer","content":"B"},{"role":"user","content":"Go."}]"#;
     insta::assert_snapshot!(send(text, Wire::ANTHROPIC), @r#"
     system [{"type":"text","text":"A"}]
     {"role":"user","content":[{"type":"text","text":"Hi."},{"type":"text","text":"<system-message>\nB\n</system-message>"},{"type":"text","text":"Go."}]}
@@ -197,12 +191,7 @@ fn c3_7_system_message_in_the_middle_becomes_tagged_text() {
 /// Chat accepts only text in tool results, so an image follows as a user message.
 #[test]
 fn image_in_a_result_follows_it_on_chat() {
-    let text = concat!(
-        r#"{"system":"s","messages":[{"role":"user","content":"look"},{"role":"assistant","#,
-        r#""content":[{"type":"tool_use","id":"a","name":"shot","input":{}}]},{"role":"user","#,
-        r#""content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"image","#,
-        r#""source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]}]}]}"#
-    );
+    let text = r#"{"system":"s","messages":[{"role":"user","content":"look"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"shot","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]}]}]}"#;
     insta::assert_snapshot!(send(text, Wire::OPENAI_CHAT), @r#"
     {"role":"system","content":"s"}
     {"role":"user","content":"look"}
@@ -215,11 +204,7 @@ fn image_in_a_result_follows_it_on_chat() {
 /// Characters that Anthropic rejects in ids are replaced in calls and results.
 #[test]
 fn invalid_id_characters_are_replaced_for_anthropic() {
-    let text = concat!(
-        r#"[{"role":"user","content":"x"},{"role":"assistant","content":null,"#,
-        r#""tool_calls":[{"id":"fn:1|a","type":"function","function":{"name":"f","#,
-        r#""arguments":"{}"}}]},{"role":"tool","tool_call_id":"fn:1|a","content":"ok"}]"#
-    );
+    let text = r#"[{"role":"user","content":"x"},{"role":"assistant","content":null,"tool_calls":[{"id":"fn:1|a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"fn:1|a","content":"ok"}]"#;
     let sent = send(text, Wire::ANTHROPIC);
     assert!(!sent.contains("fn:1"), "{sent}");
 }
@@ -227,21 +212,16 @@ fn invalid_id_characters_are_replaced_for_anthropic() {
 /// A changed message keeps its extra fields.
 #[test]
 fn unknown_fields_survive_a_repair() {
-    let text = concat!(
-        r#"[{"role":"user","content":"x"},{"role":"assistant","content":"","#,
-        r#""tool_calls":[{"id":"","type":"function","function":{"name":"f","arguments":"{}"}}],"#,
-        r#""refusal":null,"audio":{"n":1.0}}]"#
-    );
+    let text = r#"[{"role":"user","content":"x"},{"role":"assistant","content":"","tool_calls":[{"id":"","type":"function","function":{"name":"f","arguments":"{}"}}],"refusal":null,"audio":{"n":1.0}}]"#;
     let sent = send(text, Wire::OPENAI_CHAT);
     assert!(sent.contains(r#""refusal":null,"audio":{"n":1.0}"#), "{sent}");
 }
 
 #[test]
 fn lone_surrogates_and_null_contents_are_reported() {
-    let conversation = parse(concat!(
-        r#"[{"role":"user","content":"half \ud83d pair"},{"role":"user","content":null},"#,
-        r#"{"role":"assistant","content":null,"tool_calls":[]}]"#
-    ));
+    let conversation = parse(
+        r#"[{"role":"user","content":"half \ud83d pair"},{"role":"user","content":null},{"role":"assistant","content":null,"tool_calls":[]}]"#,
+    );
     let kinds: Vec<WarningKind> =
         conversation.warnings.iter().map(|warning| warning.kind).collect();
     assert_eq!(kinds, [WarningKind::LoneSurrogate, WarningKind::NullContent]);
@@ -259,10 +239,9 @@ fn wire_is_detected_from_the_content() {
     let wire = |text: &str| parse(text).wire;
     assert_eq!(wire(r#"[{"role":"user","content":"hi"}]"#), Wire::OPENAI_CHAT);
     assert_eq!(
-        wire(concat!(
-            r#"{"model":"claude-opus-4-6","max_tokens":5,"messages":[{"role":"user","#,
-            r#""content":"hi"}]}"#
-        )),
+        wire(
+            r#"{"model":"claude-opus-4-6","max_tokens":5,"messages":[{"role":"user","content":"hi"}]}"#
+        ),
         Wire::ANTHROPIC
     );
     assert_eq!(
@@ -279,10 +258,7 @@ fn wire_is_detected_from_the_content() {
         Wire::OPENAI_RESPONSES
     );
     assert_eq!(wire(r#"[{"role":"user","parts":[{"text":"hi"}]}]"#), Wire::GEMINI);
-    let stored = concat!(
-        r#"{"messages":[{"type":"message","role":"assistant","content":[{"type":"tool_use","#,
-        r#""id":"a","name":"f","input":{}}]}]}"#
-    );
+    let stored = r#"{"messages":[{"type":"message","role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{}}]}]}"#;
     assert_eq!(wire(stored), Wire::ANTHROPIC);
 }
 
@@ -321,30 +297,16 @@ fn invalid_input_is_rejected_with_its_position() {
 /// turns in a row.
 #[test]
 fn user_turns_around_a_dropped_message_are_merged() {
-    let text = concat!(
-        r#"[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"document","#,
-        r#""source":{}}]},{"role":"user","content":"still there?"}]"#
-    );
-    insta::assert_snapshot!(send(text, Wire::GEMINI), @concat!(
-        r#"{"role":"user","parts":[{"text":"hi"},{"text":"still there?"}]}"#
-    ));
-    let text = concat!(
-        r#"[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","#,
-        r#""parts":[{"executableCode":{}}]},{"role":"user","parts":[{"text":"still there?"}]}]"#
-    );
-    insta::assert_snapshot!(send(text, Wire::ANTHROPIC), @concat!(
-        r#"{"role":"user","content":[{"type":"text","text":"hi"},{"type":"text","text":"still "#,
-        r#"there?"}]}"#
-    ));
+    let text = r#"[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"document","source":{}}]},{"role":"user","content":"still there?"}]"#;
+    insta::assert_snapshot!(send(text, Wire::GEMINI), @r#"{"role":"user","parts":[{"text":"hi"},{"text":"still there?"}]}"#);
+    let text = r#"[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"executableCode":{}}]},{"role":"user","parts":[{"text":"still there?"}]}]"#;
+    insta::assert_snapshot!(send(text, Wire::ANTHROPIC), @r#"{"role":"user","content":[{"type":"text","text":"hi"},{"type":"text","text":"still there?"}]}"#);
 }
 
 /// Found by fuzzing: a turn without a role gets the role that its parts imply.
 #[test]
 fn gemini_turn_without_a_role_gets_one() {
-    let text = concat!(
-        r#"{"contents":[{"parts":[{"text":"hi"}]},{"parts":[{"functionCall":{"name":"f","#,
-        r#""args":{}}}]}]}"#
-    );
+    let text = r#"{"contents":[{"parts":[{"text":"hi"}]},{"parts":[{"functionCall":{"name":"f","args":{}}}]}]}"#;
     let sent = send(text, Wire::GEMINI);
     assert!(
         sent.contains(r#"{"role":"user","parts":[{"text":"hi"}]}"#)
@@ -356,28 +318,16 @@ fn gemini_turn_without_a_role_gets_one() {
 /// Found by fuzzing: a response with a missing or different tool name gets the name of its call.
 #[test]
 fn gemini_response_gets_the_name_of_its_call() {
-    let nameless = concat!(
-        r#"{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","#,
-        r#""parts":[{"functionCall":{"args":{}}}]},{"role":"user","#,
-        r#""parts":[{"functionResponse":{"response":{"output":"ok"}}}]}]}"#
-    );
+    let nameless = r#"{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"functionCall":{"args":{}}}]},{"role":"user","parts":[{"functionResponse":{"response":{"output":"ok"}}}]}]}"#;
     assert_eq!(send(nameless, Wire::GEMINI).matches(r#""name":"unknown""#).count(), 2);
-    let other = concat!(
-        r#"{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","#,
-        r#""parts":[{"functionCall":{"id":"1","name":"f","args":{}}}]},{"role":"user","#,
-        r#""parts":[{"functionResponse":{"id":"1","name":"g","response":{"output":"ok"}}}]}]}"#
-    );
+    let other = r#"{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"functionCall":{"id":"1","name":"f","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"id":"1","name":"g","response":{"output":"ok"}}}]}]}"#;
     assert!(send(other, Wire::GEMINI).contains(r#"{"functionResponse":{"name":"f","#));
 }
 
 /// An id that is not a string is read as its text, and sent once.
 #[test]
 fn numeric_id_is_sent_once_as_a_string() {
-    let text = concat!(
-        r#"[{"role":"user","content":"x"},{"role":"assistant","content":null,"#,
-        r#""tool_calls":[{"id":5,"type":"function","function":{"name":"f","arguments":"{}"}}]},"#,
-        r#"{"role":"tool","tool_call_id":5,"content":"k"}]"#
-    );
+    let text = r#"[{"role":"user","content":"x"},{"role":"assistant","content":null,"tool_calls":[{"id":5,"type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":5,"content":"k"}]"#;
     insta::assert_snapshot!(send(text, Wire::OPENAI_CHAT), @r#"
     {"role":"user","content":"x"}
     {"role":"assistant","content":null,"tool_calls":[{"id":"5","type":"function","function":{"name":"f","arguments":"{}"}}]}
@@ -388,10 +338,7 @@ fn numeric_id_is_sent_once_as_a_string() {
 /// A leading system message in Anthropic's list becomes the system prompt.
 #[test]
 fn leading_system_message_of_anthropics_list_becomes_the_system_prompt() {
-    let text = concat!(
-        r#"[{"role":"system","content":"Be brief."},{"role":"user","#,
-        r#""content":[{"type":"document","source":{}}]}]"#
-    );
+    let text = r#"[{"role":"system","content":"Be brief."},{"role":"user","content":[{"type":"document","source":{}}]}]"#;
     assert!(
         send(text, Wire::ANTHROPIC).starts_with(r#"system [{"type":"text","text":"Be brief."}]"#)
     );
@@ -400,11 +347,7 @@ fn leading_system_message_of_anthropics_list_becomes_the_system_prompt() {
 /// A compaction made by the provider may come first.
 #[test]
 fn compaction_block_stays_first() {
-    let text = concat!(
-        r#"[{"role":"assistant","content":[{"type":"compaction","content":"s"}]},"#,
-        r#"{"role":"user","content":[{"type":"text","text":"go on"},{"type":"document","#,
-        r#""source":{}}]}]"#
-    );
+    let text = r#"[{"role":"assistant","content":[{"type":"compaction","content":"s"}]},{"role":"user","content":[{"type":"text","text":"go on"},{"type":"document","source":{}}]}]"#;
     assert!(
         send(text, Wire::ANTHROPIC)
             .starts_with(r#"{"role":"assistant","content":[{"type":"compaction""#)
@@ -414,12 +357,7 @@ fn compaction_block_stays_first() {
 /// Lone surrogates are also replaced inside JSON: in arguments and in opaque blocks.
 #[test]
 fn lone_surrogates_inside_json_are_replaced() {
-    let text = concat!(
-        r#"[{"role":"user","content":[{"type":"document","title":"\ud83d"}]},"#,
-        r#"{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","#,
-        r#""input":{"p":"\udc00x"}}]},{"role":"user","content":[{"type":"tool_result","#,
-        r#""tool_use_id":"a"}]}]"#
-    );
+    let text = r#"[{"role":"user","content":[{"type":"document","title":"\ud83d"}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":{"p":"\udc00x"}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}]"#;
     let sent = send(text, Wire::ANTHROPIC);
     assert!(
         !sent.contains("ud83d") && !sent.contains("udc00") && sent.matches("ufffd").count() == 2,
@@ -430,12 +368,7 @@ fn lone_surrogates_inside_json_are_replaced() {
 /// Computer, shell and patch calls stay with their outputs and are sent back unchanged.
 #[test]
 fn every_kind_of_responses_call_is_paired() {
-    let text = concat!(
-        r#"{"input":[{"role":"user","content":"click"},{"type":"computer_call","call_id":"c1","#,
-        r#""id":"cu_1","action":{"type":"click","x":1.0},"status":"completed"},"#,
-        r#"{"type":"computer_call_output","call_id":"c1","#,
-        r#""output":{"type":"computer_screenshot","image_url":"data:x"}}]}"#
-    );
+    let text = r#"{"input":[{"role":"user","content":"click"},{"type":"computer_call","call_id":"c1","id":"cu_1","action":{"type":"click","x":1.0},"status":"completed"},{"type":"computer_call_output","call_id":"c1","output":{"type":"computer_screenshot","image_url":"data:x"}}]}"#;
     let history = history(parse(text));
     assert_eq!(history.atoms().len(), 2);
     assert!(send(text, Wire::OPENAI_RESPONSES).contains(r#""action":{"type":"click","x":1.0}"#));
@@ -445,17 +378,9 @@ fn every_kind_of_responses_call_is_paired() {
 /// Images given as `data:` URLs work on every wire; an image in a result reaches Gemini too.
 #[test]
 fn images_are_converted_between_wires() {
-    let text = concat!(
-        r#"{"input":[{"role":"user","content":[{"type":"input_image","#,
-        r#""image_url":"data:image/png;base64,AAAA"}]}]}"#
-    );
+    let text = r#"{"input":[{"role":"user","content":[{"type":"input_image","image_url":"data:image/png;base64,AAAA"}]}]}"#;
     assert!(send(text, Wire::ANTHROPIC).contains(r#""media_type":"image/png","data":"AAAA""#));
-    let shot = concat!(
-        r#"[{"role":"user","content":"look"},{"role":"assistant","content":[{"type":"tool_use","#,
-        r#""id":"a","name":"shot","input":{}}]},{"role":"user","#,
-        r#""content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"image","#,
-        r#""source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]}]}]"#
-    );
+    let shot = r#"[{"role":"user","content":"look"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"shot","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]}]}]"#;
     assert!(
         send(shot, Wire::GEMINI)
             .contains(r#"{"inlineData":{"mimeType":"image/png","data":"AAAA"}}"#)
@@ -465,41 +390,23 @@ fn images_are_converted_between_wires() {
 /// Older clients of the chat wire send these fields instead of content.
 #[test]
 fn legacy_calls_and_refusals_are_not_empty_messages() {
-    let legacy = concat!(
-        r#"[{"role":"user","content":"x"},{"role":"assistant","content":null,"#,
-        r#""function_call":{"name":"f","arguments":"{}"}},{"role":"function","name":"f","#,
-        r#""content":"42"}]"#
-    );
+    let legacy = r#"[{"role":"user","content":"x"},{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}},{"role":"function","name":"f","content":"42"}]"#;
     let sent = send(legacy, Wire::OPENAI_CHAT);
     assert!(
         sent.contains(r#""tool_calls":[{"id":"call_1_0""#)
             && sent.contains(r#""tool_call_id":"call_1_0","content":"42""#),
         "{sent}"
     );
-    let refusal = concat!(
-        r#"[{"role":"user","content":"x"},{"role":"assistant","content":null,"refusal":"I will "#,
-        r#"not."},{"role":"user","content":"ok"}]"#
-    );
+    let refusal = r#"[{"role":"user","content":"x"},{"role":"assistant","content":null,"refusal":"I will not."},{"role":"user","content":"ok"}]"#;
     assert_eq!(send(refusal, Wire::OPENAI_CHAT).lines().count(), 3);
-    let object = concat!(
-        r#"[{"role":"user","content":"x"},{"role":"assistant","content":null,"#,
-        r#""tool_calls":[{"id":"a","type":"function","function":{"name":"f","#,
-        r#""arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":{"ok":true}}]"#
-    );
+    let object = r#"[{"role":"user","content":"x"},{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":{"ok":true}}]"#;
     assert!(send(object, Wire::OPENAI_CHAT).contains(r#""content":"{\"ok\":true}""#));
 }
 
 /// A changed message keeps the extra fields of its parts.
 #[test]
 fn fields_of_parts_survive_a_repair() {
-    let chat = concat!(
-        r#"[{"role":"developer","content":"d","n":1.0},{"role":"user","#,
-        r#""content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}},"#,
-        r#"{"type":"text","text":" "}]},{"role":"assistant","content":" ","#,
-        r#""tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"#,
-        r#""extra_content":{"google":{"thought_signature":"s"}}}]},{"role":"tool","#,
-        r#""tool_call_id":"a","content":"k"}]"#
-    );
+    let chat = r#"[{"role":"developer","content":"d","n":1.0},{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}},{"type":"text","text":" "}]},{"role":"assistant","content":" ","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"},"extra_content":{"google":{"thought_signature":"s"}}}]},{"role":"tool","tool_call_id":"a","content":"k"}]"#;
     let sent = send(chat, Wire::OPENAI_CHAT);
     assert!(
         sent.contains("cache_control")
@@ -507,18 +414,9 @@ fn fields_of_parts_survive_a_repair() {
             && sent.contains("developer"),
         "{sent}"
     );
-    let anthropic = concat!(
-        r#"[{"role":"user","content":[{"type":"text","text":"a","#,
-        r#""cache_control":{"type":"ephemeral"}},{"type":"text","text":" "},{"type":"document","#,
-        r#""source":{}}]}]"#
-    );
+    let anthropic = r#"[{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}},{"type":"text","text":" "},{"type":"document","source":{}}]}]"#;
     assert!(send(anthropic, Wire::ANTHROPIC).contains("cache_control"));
-    let responses = concat!(
-        r#"{"input":[{"role":"user","content":"x"},{"type":"reasoning","id":"rs_1","#,
-        r#""summary":[],"encrypted_content":"e"},{"type":"function_call","id":"fc_1","#,
-        r#""call_id":"a","name":"f","arguments":""},{"type":"function_call_output","#,
-        r#""call_id":"a","output":"k"}]}"#
-    );
+    let responses = r#"{"input":[{"role":"user","content":"x"},{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"e"},{"type":"function_call","id":"fc_1","call_id":"a","name":"f","arguments":""},{"type":"function_call_output","call_id":"a","output":"k"}]}"#;
     assert!(
         send(responses, Wire::OPENAI_RESPONSES).contains(r#""id":"fc_1""#),
         "the reasoning before it requires this id"
@@ -528,12 +426,7 @@ fn fields_of_parts_survive_a_repair() {
 /// Anthropic rejects a failed result without output, and thinking without a signature.
 #[test]
 fn empty_failures_and_unsigned_thinking_are_repaired_for_anthropic() {
-    let text = concat!(
-        r#"[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"thinking","#,
-        r#""thinking":"t","data":"d"},{"type":"tool_use","id":"a","name":"f","input":{}}]},"#,
-        r#"{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","is_error":true,"#,
-        r#""content":""}]}]"#
-    );
+    let text = r#"[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"thinking","thinking":"t","data":"d"},{"type":"tool_use","id":"a","name":"f","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","is_error":true,"content":""}]}]"#;
     let sent = send(text, Wire::ANTHROPIC);
     assert!(!sent.contains("thinking") && sent.contains("failed without output"), "{sent}");
 }
@@ -541,20 +434,10 @@ fn empty_failures_and_unsigned_thinking_are_repaired_for_anthropic() {
 /// Gemini accepts two names per field, and matches calls and responses by order.
 #[test]
 fn gemini_accepts_snake_case_and_orders_responses_by_call() {
-    let snake = concat!(
-        r#"{"contents":[{"role":"user","parts":[{"text":"x"}]},{"role":"model","#,
-        r#""parts":[{"function_call":{"name":"f","args":{}}}]},{"role":"user","#,
-        r#""parts":[{"function_response":{"name":"f","response":{"output":"ok","#,
-        r#""error":null}}}]}]}"#
-    );
+    let snake = r#"{"contents":[{"role":"user","parts":[{"text":"x"}]},{"role":"model","parts":[{"function_call":{"name":"f","args":{}}}]},{"role":"user","parts":[{"function_response":{"name":"f","response":{"output":"ok","error":null}}}]}]}"#;
     let sent = send(snake, Wire::OPENAI_CHAT);
     assert!(sent.contains(r#""tool_calls""#) && sent.contains(r#""role":"tool""#), "{sent}");
-    let ids = concat!(
-        r#"{"contents":[{"role":"user","parts":[{"text":"x"}]},{"role":"model","#,
-        r#""parts":[{"functionCall":{"id":"1","name":"f","args":{}}},{"functionCall":{"id":"2","#,
-        r#""name":"f","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"id":"2","#,
-        r#""name":"f","response":{"output":"TWO"}}}]}]}"#
-    );
+    let ids = r#"{"contents":[{"role":"user","parts":[{"text":"x"}]},{"role":"model","parts":[{"functionCall":{"id":"1","name":"f","args":{}}},{"functionCall":{"id":"2","name":"f","args":{}}}]},{"role":"user","parts":[{"functionResponse":{"id":"2","name":"f","response":{"output":"TWO"}}}]}]}"#;
     let sent = send(ids, Wire::GEMINI);
     assert!(sent.find("interrupted").unwrap() < sent.find("TWO").unwrap(), "{sent}");
 }
@@ -562,10 +445,7 @@ fn gemini_accepts_snake_case_and_orders_responses_by_call() {
 /// An interrupted custom call gets an output of its own type.
 #[test]
 fn interrupted_custom_call_gets_a_custom_output() {
-    let text = concat!(
-        r#"{"input":[{"role":"user","content":"x"},{"type":"custom_tool_call","call_id":"c","#,
-        r#""name":"g","input":"y"}]}"#
-    );
+    let text = r#"{"input":[{"role":"user","content":"x"},{"type":"custom_tool_call","call_id":"c","name":"g","input":"y"}]}"#;
     assert!(
         send(text, Wire::OPENAI_RESPONSES)
             .contains(r#"{"type":"custom_tool_call_output","call_id":"c""#)
@@ -575,19 +455,13 @@ fn interrupted_custom_call_gets_a_custom_output() {
 /// Found by fuzzing: calls without id or input, and references to items stored by the provider.
 #[test]
 fn calls_without_id_or_input_are_still_calls() {
-    let text = concat!(
-        r#"{"input":[{"role":"user","content":"x"},{"type":"function_call","name":"f","#,
-        r#""arguments":"{}"},{"id":"ws_1"}]}"#
-    );
+    let text = r#"{"input":[{"role":"user","content":"x"},{"type":"function_call","name":"f","arguments":"{}"},{"id":"ws_1"}]}"#;
     let sent = send(text, Wire::OPENAI_RESPONSES);
     assert!(
         sent.contains(r#""call_id":"call_1_0""#) && sent.contains(r#"{"id":"ws_1"}"#),
         "{sent}"
     );
-    let text = concat!(
-        r#"[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"tool_use","#,
-        r#""id":"a","name":"f"}]}]"#
-    );
+    let text = r#"[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f"}]}]"#;
     assert!(send(text, Wire::ANTHROPIC).contains(r#""input":{}"#));
 }
 

@@ -50,7 +50,7 @@ pub fn sentence_of(text: &str, quoted: &str) -> Option<String> {
         words.trim_matches(|edge: char| !edge.is_alphanumeric()).replace('’', "'")
     };
     let wanted = bare(quoted);
-    let text = aside::without_asides(text);
+    let text = user_text::without_code_and_tags(text);
     let text = if text.chars().nth(LONG).is_some() { first(&text, START) } else { &text };
     let mut sentences = sentences(text, CLAUSES).map(trimmed);
     let found = sentences.find(|sentence| bare(sentence) == wanted)?;
