@@ -86,7 +86,7 @@ fn check_policy(
 }
 
 fn policy_of(preferences: &BTreeMap<String, String>) -> ModelPolicy {
-    let keys = preferences.iter().filter(|(name, _)| name.contains('.'));
+    let keys = preferences.iter().filter(|(name, _)| is_policy_key(name));
     ModelPolicy {
         name: preferences.get(POLICY).cloned(),
         keys: keys.map(|(name, value)| (name.clone(), value.clone())).collect(),
@@ -95,5 +95,11 @@ fn policy_of(preferences: &BTreeMap<String, String>) -> ModelPolicy {
 
 /// Whether a preference is the policy or one of its keys.
 fn is_about_policy(name: &str) -> bool {
-    name == POLICY || name.contains('.')
+    name == POLICY || is_policy_key(name)
+}
+
+/// Whether a preference is a key of a policy. The log also keeps what calls showed about models,
+/// under names such as `factor/MODEL@ADDRESS`.
+fn is_policy_key(name: &str) -> bool {
+    name.contains('.') && !name.contains('/')
 }

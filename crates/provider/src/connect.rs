@@ -14,20 +14,25 @@ pub fn connection_cause(error: &reqwest::Error) -> String {
     if sources.iter().any(|source| source.to_string() == "dns error") {
         return "name not found".to_owned();
     }
+    if let Some(tls) = sources.iter().find_map(|&source| tls_error(source)) {
+        return format!("TLS: {tls}");
+    }
     let io = sources.iter().rev().find_map(|source| source.downcast_ref::<io::Error>());
-    if let Some(cause) = io.and_then(io_cause) {
-        return cause;
+    if let Some(cause) = io.and_then(|error| io_cause(error.kind())) {
+        return cause.to_owned();
     }
     // The innermost cause says the most.
     sources.last().map_or_else(|| "unknown cause".to_owned(), ToString::to_string)
 }
 
-fn io_cause(error: &io::Error) -> Option<String> {
-    let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
-    if let Some(tls) = tls {
-        return Some(format!("TLS: {tls}"));
-    }
-    let text = match error.kind() {
+/// Returns the TLS error that an error is or contains.
+fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
+    let inner = || error.downcast_ref::<io::Error>()?.get_ref();
+    error.downcast_ref().or_else(|| tls_error(inner()?))
+}
+
+fn io_cause(kind: ErrorKind) -> Option<&'static str> {
+    Some(match kind {
         ErrorKind::ConnectionRefused => "connection refused",
         ErrorKind::ConnectionReset
         | ErrorKind::ConnectionAborted
@@ -36,6 +41,5 @@ fn io_cause(error: &io::Error) -> Option<String> {
         ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => "host not reachable",
         ErrorKind::TimedOut => "timed out",
         _ => return None,
-    };
-    Some(text.to_owned())
+    })
 }
