@@ -92,6 +92,8 @@ async fn fact_is_found_that_was_folded_400_000_tokens_ago() {
     let bed = TestBed::new();
     let server = searching();
     let mut agent = open(&bed, "s", &server, 20_000).await;
+    // The policy keeps the first message as the task, so the fact is in the second one.
+    agent.turn(UserInput::new("Copy the logbook.")).await.unwrap();
     agent.turn(UserInput::new("The keeper of the lighthouse is Morwenna.")).await.unwrap();
     for page in 0..170 {
         let line = format!("Page {page} of the logbook: wind from the west, {page} ships. ");

@@ -3,7 +3,7 @@
 //! this program, started again with a task in its environment.
 #![expect(
     clippy::unwrap_used,
-    clippy::print_stdout,
+    clippy::panic,
     reason = "tests panic to fail; clippy exempts only `#[test]` functions, and these are not"
 )]
 

@@ -71,7 +71,7 @@ pub(crate) fn lock(directory: &Path) -> io::Result<File> {
 /// Replaces a file whose content was `before`. Returns what the file has instead if a person saved
 /// it in the meantime; then nothing was replaced. The caller holds the lock.
 ///
-/// The files are swapped, so that what a person saved a moment ago is not lost. The name of the
+/// The files are swapped, so that what a person saves in the last moment is not lost. The name of the
 /// swapped file tells the next process what both files had, if this one is killed in between.
 pub(crate) fn replace(path: &Path, before: &str, after: &str) -> io::Result<Result<(), String>> {
     let new = path.with_extension("md.new");
@@ -81,6 +81,11 @@ pub(crate) fn replace(path: &Path, before: &str, after: &str) -> io::Result<Resu
     if !path.exists() {
         std::fs::rename(&new, path)?;
         return Ok(Ok(()));
+    }
+    let now = read(path)?;
+    if now != before {
+        std::fs::remove_file(&new)?;
+        return Ok(Err(now));
     }
     let swap = path.with_file_name(format!("{SWAP}{}-{}", hash(before), hash(after)));
     std::fs::rename(&new, &swap)?;

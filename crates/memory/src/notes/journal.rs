@@ -43,11 +43,6 @@ impl Journal {
         Self { path: directory.join(NAME) }
     }
 
-    /// Returns whether the program wrote anything that may still be in the file.
-    pub(crate) fn has_lines(&self) -> io::Result<bool> {
-        Ok(!self.read()?.is_empty())
-    }
-
     /// Adds the lines that an editor dropped. Returns them.
     pub(crate) fn restore(&self, document: &mut Document) -> io::Result<Vec<String>> {
         let written = self.read()?;
@@ -71,10 +66,17 @@ impl Journal {
         Ok(restored)
     }
 
-    /// Records the lines of a document that the program just wrote, and which of them it restored.
-    pub(crate) fn record(&self, document: &Document, restored: &[String]) -> io::Result<()> {
+    /// Records the lines that the program added to a document that it just wrote, and which of them
+    /// it restored. `earlier` is the document before.
+    pub(crate) fn record(
+        &self,
+        earlier: &Document,
+        document: &Document,
+        restored: &[String],
+    ) -> io::Result<()> {
         let known = self.read()?;
         let notes = document.notes();
+        let old = earlier.notes();
         let mut written: Vec<Written> = Vec::new();
         // Lines in the order they were first written; those that are gone are forgotten.
         for line in &known {
@@ -83,7 +85,9 @@ impl Journal {
                 written.push(Written { restored, ..line.clone() });
             }
         }
-        for note in notes.iter().filter(|note| !note.line.day.is_empty()) {
+        // Older lines that the journal no longer has must not become the newest ones.
+        let is_new = |note: &&Note| !note.line.day.is_empty() && !old.contains(note);
+        for note in notes.iter().filter(is_new) {
             let line = note.line.to_string();
             if written.iter().all(|known| known.line != line) {
                 let heading = note.topic.heading().to_owned();

@@ -138,16 +138,17 @@ impl Notes {
         file::recover(&path)?;
         let mut before = file::read(&path)?;
         for _ in 0..TRIES {
-            if before.is_empty() && journal.has_lines()? {
+            if before.is_empty() && path.exists() {
                 before = read_when_saved(&path)?;
             }
-            let mut document = Document::parse(&before);
+            let earlier = Document::parse(&before);
+            let mut document = earlier.clone();
             let restored = journal.restore(&mut document)?;
             let Some(result) = work(&mut document) else { return Ok(None) };
             let after = document.text();
             match replace(&path, &before, &after)? {
                 Ok(()) => {
-                    journal.record(&document, &restored)?;
+                    journal.record(&earlier, &document, &restored)?;
                     return Ok(Some(result));
                 }
                 Err(theirs) => before = theirs,
@@ -172,8 +173,8 @@ impl Notes {
     }
 }
 
-/// Reads a file that is empty and was not: many editors empty a file before they write it. A file
-/// that stays empty is what the person wants.
+/// Reads a file that is empty: many editors empty a file before they write it. A file that stays
+/// empty is what the person wants.
 fn read_when_saved(path: &Path) -> io::Result<String> {
     let deadline = Instant::now() + SAVING;
     loop {
@@ -236,6 +237,22 @@ mod tests {
         let saved = opened_in_editor.replace("The first fact", "The first fact, corrected");
         std::fs::write(notes.path(), saved).unwrap();
         assert_eq!(texts(&notes), ["The first fact, corrected", "A second thing"]);
+    }
+
+    /// The journal has the newest lines only. That must not confuse their order.
+    #[test]
+    fn newest_line_of_a_long_file_is_restored() {
+        let directory = tempfile::tempdir().unwrap();
+        let notes = Notes::new(directory.path());
+        let fact = |number: usize| line(&format!("alpha{number} beta{number}"));
+        for number in 0..60 {
+            notes.add(Topic::Fact, fact(number)).unwrap();
+        }
+        let opened_in_editor = std::fs::read_to_string(notes.path()).unwrap();
+        notes.add(Topic::Fact, fact(60)).unwrap();
+        std::fs::write(notes.path(), &opened_in_editor).unwrap();
+        assert_eq!(texts(&notes).len(), 61);
+        assert!(texts(&notes).contains(&"alpha60 beta60".to_owned()));
     }
 
     #[test]
