@@ -73,6 +73,7 @@ fn gated(text: &str) -> &str {
 
 /// Nothing waits for a search that takes too long.
 #[tokio::test]
+#[allow(clippy::await_holding_lock, reason = "the search runs on another thread")]
 async fn late_search_quotes_nothing() {
     let (bed, server) = (TestBed::new(), server());
     let mut live = open(&bed, &server, 1).await;
