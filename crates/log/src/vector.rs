@@ -35,7 +35,7 @@ pub struct Unencoded {
 }
 
 impl Log {
-    /// Returns user messages that have no vector of an encoder yet, the newest contents first. Of
+    /// Returns user messages that have no vector of an encoder yet, those stored last first. Of
     /// messages with the same content one is returned. Fewer than `limit` do not mean that there are
     /// no more; none does.
     ///

@@ -30,7 +30,7 @@ pub fn describe_add(error: &AddError) -> String {
             text!("error-with-cause", error = shown(path), cause = source.to_string())
         }
         AddError::Unknown { path, sha256 } => {
-            text!("encoder-unknown-file", path = shown(path), sha256 = sha256.as_str())
+            text!("encoder-unknown-file", path = shown(path), hash = sha256.as_str())
         }
         AddError::NoFiles(path) => text!("encoder-no-model", path = shown(path)),
         AddError::Name(name) => text!("encoder-name", name = name.as_str()),
