@@ -154,7 +154,7 @@ impl Recall {
         let mut text = format!("\n\n[Quoted from earlier in this conversation; {REFERENCE_ONLY}]");
         let mut quoted = Vec::new();
         for passage in passages {
-            let more = quotation(passage);
+            let more = quotation(history, passage);
             let fits = || history.counter().text(&text) + history.counter().text(&more) <= max;
             if quoted.len() < self.top && !text.contains(&more) && fits() {
                 text.push_str(&more);
@@ -178,13 +178,14 @@ impl Recall {
 }
 
 /// Returns a passage as it is quoted. Every line is marked, so that no text can end the quotation.
-fn quotation(passage: &Passage) -> String {
+fn quotation(history: &History, passage: &Passage) -> String {
     let who = match passage.role {
         Role::Tool => "result of a tool",
         role => role.name(),
     };
     let text = passage.text.trim().lines().collect::<Vec<_>>().join("\n> ");
-    format!("\n> message {}, {who}: {text}", passage.message + 1)
+    let number = history.number(passage.message).unwrap_or(passage.message + 1);
+    format!("\n> message {number}, {who}: {text}")
 }
 
 fn text_of(history: &History, atom: usize) -> String {
