@@ -28,7 +28,8 @@ impl Limits {
         started: Instant,
     ) -> Option<String> {
         if steps >= self.steps {
-            return Some(format!("the limit of {steps} steps per turn was reached"));
+            let unit = if steps == 1 { "step" } else { "steps" };
+            return Some(format!("the limit of {steps} {unit} per turn was reached"));
         }
         if let Some(most) = self.iterations.filter(|most| iterations >= *most) {
             return Some(format!(

@@ -42,7 +42,7 @@ async fn fact_is_found_after_eleven_folds() {
         recalled(&bed, json!({"query": "What is the keeper of the lighthouse called?"})).await;
     let first = found.lines().take(2).collect::<Vec<_>>();
     assert!(
-        first[0].starts_with("[message 2, user, ") && first[0].contains("lighthouse"),
+        first[0].starts_with("[message 1, user, ") && first[0].contains("lighthouse"),
         "{found}"
     );
     assert!(first[1].contains("Morwenna"), "{found}");

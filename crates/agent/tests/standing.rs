@@ -167,7 +167,7 @@ async fn rule_that_a_model_names_is_remembered_and_shown() {
     let notes = memory(&bed).notes().list().unwrap();
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert_eq!((notes[0].topic, notes[0].line.text.as_str()), (Topic::Instruction, UNUSUAL));
-    assert_eq!(notes[0].line.source.as_ref().unwrap().message, 2, "its own message");
+    assert_eq!(notes[0].line.source.as_ref().unwrap().message, 1, "its own message");
     let shown = bed.watcher.event_lines();
     assert!(shown.iter().any(|line| line.starts_with("Remembered")), "{shown:?}");
     memory(&bed).notes().forget(1).unwrap();

@@ -109,7 +109,7 @@ async fn s0_45_the_context_of_the_report_is_truncated_too() {
     let server = model([lines, vec![says("I came half way.")]].concat());
     let mut config = bed.config(&server);
     config.limits.steps = 12;
-    let window = [("window.messages".to_owned(), "8".to_owned())];
+    let window = [("window.messages".to_owned(), "10".to_owned())];
     config.session.policy = Policy::preset_with("window", &window).unwrap();
     let mut agent = bed.open(config).await;
     agent.turn(UserInput::new("read them all")).await.unwrap();
@@ -117,7 +117,7 @@ async fn s0_45_the_context_of_the_report_is_truncated_too() {
     assert!(report.last().unwrap()["content"].to_string().contains("must stop now"));
     let roles: Vec<&str> = report.iter().map(|message| message["role"].as_str().unwrap()).collect();
     // The system prompt and the request for the report come on top.
-    assert!(roles.len() <= 8 + 2, "{roles:?}");
+    assert!(roles.len() <= 10 + 2, "{roles:?}");
     let count = |role: &str| roles.iter().filter(|found| **found == role).count();
     assert_eq!(count("assistant"), count("tool"), "{roles:?}");
     assert!(count("tool") >= 2, "{roles:?}");
@@ -567,7 +567,7 @@ async fn earlier_messages_can_be_recalled() {
     agent.turn(UserInput::new("The door code of the mill is 4711.")).await.unwrap();
     agent.turn(UserInput::new("what was it?")).await.unwrap();
     assert!(
-        bed.story("s")[4].contains("]\nThe door code of the mill is 4711.\n\n[message 3"),
+        bed.story("s")[4].contains("]\nThe door code of the mill is 4711.\n\n[message 2"),
         "{:?}",
         bed.story("s")
     );
@@ -594,7 +594,7 @@ async fn truncated_results_can_be_recalled() {
     assert!(!bed.story("s")[2].contains("module_5123"));
     agent.turn(UserInput::new("what about that module?")).await.unwrap();
     let found = &bed.story("s")[6];
-    assert!(found.contains("[message 4, tool, "), "{found}");
+    assert!(found.contains("[message 3, tool, "), "{found}");
     assert!(found.contains(&format!(", artifact {handle}; has: ")), "{found}");
     assert!(found.contains("module_5123 compiled"), "{found}");
 }

@@ -81,6 +81,10 @@ reasons! {
     NotEnough = "not-enough": "earlier folds did not free enough, so";
     SystemPrompt = "system-prompt": "system prompt";
     WithSummary = "with-summary": "with the summary in front of it";
+    ListedAgain = "listed-again":
+        "values listed by an earlier fold, unchanged so that they stay cached";
+    ListedForLater = "listed-for-later":
+        "values that later folds list again, unchanged so that they stay cached";
     Task = "task": "the task";
     TaskTruncated = "task-truncated": "the task; truncated in the middle";
     Pinned = "pinned": "pinned";

@@ -475,7 +475,7 @@ fn the_memory_is_shown_and_searched() {
          > /memory forget 1
          < Forgotten: The API is on port 8081.
          > /memory add the password is hunter2hunter2
-         < not written to memory
+         < Not written to memory
          > /quit",
     );
     assert!(terminal.ends());

@@ -7,6 +7,7 @@ use crate::draft::{Draft, Slot, Treatment};
 use crate::history::{History, View};
 use crate::ledger::{Listing, Shown};
 use crate::message::{Message, Part, Role};
+use crate::reason::Reason;
 use crate::summary::{REFERENCE_ONLY, Summarise};
 
 /// The percentage of a list that must still be useful if it is sent again. A value is not useful if
@@ -84,16 +85,12 @@ impl StableLedger {
     pub(super) fn slot(&self, history: &History) -> Slot {
         let view = View::made(Message::new(Role::User, vec![Part::text(&self.text)]));
         let tokens = view.tokens(history);
-        let reason = if self.is_reused {
-            "values listed by an earlier fold, unchanged so that they stay cached"
-        } else {
-            "values that later folds list again, unchanged so that they stay cached"
-        };
+        let reason = if self.is_reused { Reason::ListedAgain } else { Reason::ListedForLater };
         Slot {
             sources: Vec::new(),
             treatment: Treatment::Summary,
             tokens,
-            reason: reason.to_owned(),
+            reason: reason.into(),
             views: vec![view],
             listed: self.listed.clone(),
         }
