@@ -50,7 +50,7 @@ async fn fact_is_found_after_eleven_folds() {
     assert!(chinese.contains("4711"), "{chinese}");
     let around = recalled(&bed, json!({"expand": 2})).await;
     assert!(
-        around.contains("[message 2, user]") && around.contains("[message 4, user]"),
+        around.contains("[message 1, user]") && around.contains("[message 3, user]"),
         "{around}"
     );
 }
@@ -61,7 +61,7 @@ async fn memory_is_searched_too_and_the_running_turn_is_not() {
     let found = recalled(&bed, json!({"query": "where is the anchorage?"})).await;
     assert!(found.contains("[memory, MEMORY.md]\nThe anchorage is at Falmouth."), "{found}");
     let own = recalled(&bed, json!({"query": "look it up"})).await;
-    assert!(!own.contains("[message 6"), "{own}");
+    assert!(!own.contains("[message 5"), "{own}");
     let wrong = recalled(&bed, json!({"expand": 99})).await;
     assert!(wrong.contains("There is no message 99"), "{wrong}");
 }
