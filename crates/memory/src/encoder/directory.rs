@@ -169,7 +169,12 @@ impl ModelDirectory {
 /// Returns the file itself, or the files of a directory that may be part of a model.
 fn candidates(source: &Path) -> Result<Vec<PathBuf>, AddError> {
     let failed = |error| at(source, error);
-    if !std::fs::metadata(source).map_err(failed)?.is_dir() {
+    let metadata = std::fs::metadata(source).map_err(failed)?;
+    if !metadata.is_dir() {
+        // A device or a pipe may never end.
+        if !metadata.is_file() {
+            return Err(failed(std::io::Error::other("not a file or a directory")));
+        }
         return Ok(vec![source.to_owned()]);
     }
     let mut files = Vec::new();
@@ -245,6 +250,14 @@ mod tests {
         assert_eq!(listed[0].bytes, 7 + TOKENIZER.len() as u64);
         assert!(models.remove("mine").unwrap() && !models.remove("mine").unwrap());
         assert!(models.list().unwrap().is_empty());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn devices_are_not_read() {
+        let models = ModelDirectory::new(tempfile::tempdir().unwrap().path().join("models"));
+        let refused = models.add(std::path::Path::new("/dev/zero"), &[], None).unwrap_err();
+        assert!(refused.to_string().contains("not a file or a directory"), "{refused}");
     }
 
     #[test]
