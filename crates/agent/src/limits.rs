@@ -28,12 +28,12 @@ impl Limits {
         started: Instant,
     ) -> Option<String> {
         if steps >= self.steps {
-            let unit = if steps == 1 { "step" } else { "steps" };
+            let unit = if steps == 1 { "model call" } else { "model calls" };
             return Some(format!("the limit of {steps} {unit} per turn was reached"));
         }
         if let Some(most) = self.iterations.filter(|most| iterations >= *most) {
             return Some(format!(
-                "the limit of {most} model calls since the session was opened was reached"
+                "the session reached its limit of model calls since it was opened ({most})"
             ));
         }
         let exceeded = self.time.filter(|most| started.elapsed() >= *most);

@@ -59,7 +59,7 @@ impl LoopGuard {
         }
         if unsuccessful.count() >= MAX_UNSUCCESSFUL {
             return Some(Halt::Turn(format!(
-                "{tool} failed {failures} times in a row and was called again"
+                "{tool} failed or was refused {MAX_UNSUCCESSFUL} times in a row"
             )));
         }
         if failures >= MAX_TOOL_FAILURES {
@@ -140,7 +140,9 @@ mod tests {
         assert!(refusal(&calls, "e").contains("6 times in a row"));
         calls.extend([("bash", "e", Outcome::NotRun), ("bash", "f", Outcome::NotRun)]);
         let halt = guard_after(&calls).check("bash", "g");
-        assert!(matches!(halt, Some(Halt::Turn(why)) if why.contains("failed 6 times")));
+        assert!(
+            matches!(halt, Some(Halt::Turn(why)) if why.contains("failed or was refused 8 times"))
+        );
     }
 
     #[test]

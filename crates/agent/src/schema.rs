@@ -103,7 +103,7 @@ impl fmt::Debug for Validator {
 }
 
 impl Validator {
-    /// What does not fit, with where it is in the value.
+    /// Returns what does not match, each with its path in the value.
     fn errors(&self, value: &Value) -> Vec<String> {
         let mut found = Vec::new();
         if let Err(error) = self.schemas.validate(value, self.root) {

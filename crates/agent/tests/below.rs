@@ -184,7 +184,10 @@ async fn c0_11_the_result_reports_the_loop_limit() {
         "four calls and the report"
     );
     assert!(
-        result["error"].as_str().unwrap().contains("limit of 4 model calls")
+        result["error"]
+            .as_str()
+            .unwrap()
+            .contains("limit for this task was reached (model calls: 4)")
             && result["result"] == "I saw nothing.",
         "{result}"
     );

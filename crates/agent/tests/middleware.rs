@@ -534,7 +534,7 @@ async fn approval_modes_decide_which_calls_need_approval() {
         assert_eq!(bed.watcher.requests.lock().unwrap().len(), asked, "{mode:?}");
         if matches!(mode, Mode::Custom | Mode::None) {
             assert!(
-                bed.story("s")[3].contains("a rule of the user denies it"),
+                bed.story("s")[3].contains("one of the user's rules denies it"),
                 "{:?}",
                 bed.story("s")
             );

@@ -211,7 +211,10 @@ async fn without_anyone_to_ask_edits_are_denied_and_commands_run() {
     assert!(!project.join("a.txt").exists());
     let story = bed.story("s");
     assert!(story[2].starts_with("tool: failed: Not run: no one"), "{story:#?}");
-    assert!(story[4].contains("utc = 0") && story[4].contains("could only read it"), "{story:#?}");
+    assert!(
+        story[4].contains("utc = 0") && story[4].contains("had read-only access"),
+        "{story:#?}"
+    );
 }
 
 #[tokio::test]

@@ -89,7 +89,10 @@ async fn s2_6_at_the_step_limit_a_report_is_requested_with_an_ephemeral_message(
         bed.story("s")
     );
     let next = agent.turn(UserInput::new("continue")).await.unwrap();
-    assert_eq!(next.ending, Ending::Limit("the limit of 4 steps per turn was reached".to_owned()));
+    assert_eq!(
+        next.ending,
+        Ending::Limit("the limit of 4 model calls per turn was reached".to_owned())
+    );
     assert!(
         !server
             .received()

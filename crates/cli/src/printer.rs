@@ -30,8 +30,9 @@ use crate::text;
 const CALL: usize = 100;
 
 /// The result of a call that needs approval without a terminal. The model reads it.
-const NO_TERMINAL: &str = "no one is available to approve it; --yes approves all calls except \
-                           critical ones, commands without a sandbox, and protected files";
+const NO_TERMINAL: &str = "no one is available to approve it; the user can start with --yes, \
+                           which approves all calls except critical ones, commands without a \
+                           sandbox, and protected paths";
 
 /// Prints a turn for a pipe, a file or a program; it also works on a terminal.
 pub struct Printer {

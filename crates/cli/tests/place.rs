@@ -77,7 +77,10 @@ fn a_command_without_approval_only_reads_the_project() {
     assert_eq!(code, 0, "{err}");
     let result = world.last_request().pop().unwrap();
     if waterline_sandbox::support() == waterline_sandbox::Support::Full {
-        assert!(result.contains("low water") && result.contains("could only read it"), "{result}");
+        assert!(
+            result.contains("low water") && result.contains("had read-only access"),
+            "{result}"
+        );
     }
     assert_eq!(std::fs::read_to_string(world.path("tide/note.txt")).unwrap(), "low water\n");
 }
@@ -173,7 +176,7 @@ fn local_commands_need_no_server() {
     drop(lines);
     out.read_to_string(&mut shown).unwrap();
     assert!(child.wait().unwrap().success(), "{shown}");
-    for expected in ["Now in the copy", "fold.low is now 33%", "other", "mill"] {
+    for expected in ["Now in the fork", "fold.low is now 33%", "other", "mill"] {
         assert!(shown.contains(expected), "{expected}: {shown}");
     }
     assert!(!shown.contains("which models") && !shown.contains("refused"), "{shown}");

@@ -82,7 +82,7 @@ fn stable_ledger(context: &Context) -> Option<String> {
     let summaries: Vec<&Slot> = context.slots().iter().filter(is_summary).collect();
     let first = summaries.first().filter(|_| summaries.len() == 2)?;
     assert!(first.sources.is_empty() && !first.listed.is_empty());
-    context.messages().map(Message::text).find(|text| text.contains("values seen in it"))
+    context.messages().map(Message::text).find(|text| text.contains("values from earlier messages"))
 }
 
 #[test]

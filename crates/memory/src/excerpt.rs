@@ -1,7 +1,7 @@
 //! The part of a long text that shows why it was found.
 
 /// Returns the part of a text that has the most of these words, at most `max` characters of it. An
-/// ellipsis marks an end at which the text goes on.
+/// ellipsis marks an end where the text continues.
 #[must_use]
 pub fn excerpt(text: &str, words: &[String], max: usize) -> String {
     let chars: Vec<char> = text.trim().chars().collect();

@@ -104,7 +104,7 @@ pub enum SandboxError {
         target: PathBuf,
     },
     /// The mode of a file, or of a directory above it, forbids the operation.
-    #[error("permission denied for {path} or a directory above it; chmod can change that")]
+    #[error("permission denied: {path} or a directory above it")]
     Permissions {
         /// The path as it was written.
         path: String,

@@ -68,7 +68,7 @@ pub struct LiveSession {
     pub(crate) emits_raw: bool,
     /// Messages for one call only, after all others.
     pub(crate) ephemeral: Vec<Message>,
-    /// The required form of the next answer.
+    /// The required shape of the next answer.
     pub(crate) wanted: AnswerShape,
     /// A user message arrived since the last call.
     pub(crate) next_call_starts_turn: bool,

@@ -1,4 +1,4 @@
-//! FoldBackoff on request, with a preview.
+//! Folds on request, with a preview.
 
 use waterline::plan::{Action, FoldLevel, Plan};
 
@@ -32,7 +32,7 @@ impl LiveSession {
         Ok(planned)
     }
 
-    /// FoldBackoff now. Returns whether there was anything to fold.
+    /// Folds now. Returns whether there was anything to fold.
     ///
     /// # Errors
     /// If the log cannot be read or written.

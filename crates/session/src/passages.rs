@@ -34,7 +34,7 @@ impl LiveSession {
     }
 
     /// Returns the passages for the newest user message, best first; `None` if the policy quotes
-    /// none. A search that takes longer than the policy allows finds nothing. It goes on in the
+    /// none. A search that takes longer than the policy allows finds nothing. It continues in the
     /// background, and the next one uses the index that it built.
     pub(crate) async fn passages(&mut self) -> Option<Vec<Passage>> {
         let search = self.policy().search()?;

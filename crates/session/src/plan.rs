@@ -218,7 +218,7 @@ impl LiveSession {
         emit(Event::Folded { reason: fold.reason.clone(), before, after });
         if self.backoff.folded(after <= plan.tokens.high.max(plan.tokens.low)) {
             let text = format!(
-                "compaction is not helping: the context is full again right after each fold. \
+                "folding does not help: the context is full again right after each fold. \
                  A window of {} tokens is too small for this work; use a model with a larger \
                  window, limit tool output, or start a new session",
                 self.budget.window

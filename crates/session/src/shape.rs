@@ -39,7 +39,7 @@ impl LiveSession {
         self.wanted.refused.insert(key);
         let model = &self.model().name;
         let text = format!(
-            "{model} does not support structured output; only the prompt asks for it now: {error}"
+            "{model} does not support structured output, so only the prompt asks for JSON now: {error}"
         );
         trace::notice(self, &text);
         emit(Event::Notice(text));

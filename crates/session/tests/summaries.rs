@@ -18,7 +18,7 @@ use waterline_testkit::server::{Received, Reply};
 
 const GOOD: &str = "Task: build the mill. Done: the wheel. State: order 4711. Open: the roof.";
 
-/// FoldBackoff at small sizes, with a summary by the model before the call.
+/// Folds at small sizes, with a summary by the model before the call.
 fn blocking() -> Policy {
     policy(
         "auto",

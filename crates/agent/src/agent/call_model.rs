@@ -112,7 +112,7 @@ impl Agent {
     fn reached_limit(&self, turn: &TurnState) -> Result<Option<String>, AgentError> {
         let state = self.state()?;
         if let Some(most) = state.max_loops.filter(|most| state.loops >= *most) {
-            return Ok(Some(format!("the limit of {most} model calls for this task was reached")));
+            return Ok(Some(format!("the limit for this task was reached (model calls: {most})")));
         }
         let iterations = self.shared.iterations.load(Ordering::Relaxed);
         Ok(self.config.limits.reached(turn.steps, iterations, turn.started))

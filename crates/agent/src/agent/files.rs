@@ -111,7 +111,7 @@ impl Agent {
         Ok(settled.map_err(|_| SessionError::Ending)??)
     }
 
-    /// Reports changes of files that cannot be taken back.
+    /// Reports file changes that cannot be undone.
     pub(super) fn report_unrecorded(&self) {
         for found in self.shared.recorder.take_unrecorded() {
             self.emit(&Event::Notice(found.to_string()));

@@ -88,7 +88,7 @@ pub enum Ruling {
     Deny,
 }
 
-/// A rule of the user.
+/// One of the user's rules.
 #[derive(Clone, Debug)]
 pub struct Rule {
     /// The tool; `*` matches any.
@@ -191,7 +191,7 @@ impl Approval {
         }
         let custom = self.custom(asked);
         if custom == Some(Ruling::Deny) {
-            return Decision::Refuse("a rule of the user denies it".to_owned());
+            return Decision::Refuse("one of the user's rules denies it".to_owned());
         }
         let (risk, why) = self.risk(asked);
         let is_unconfined = executes && !self.confined;
@@ -206,7 +206,7 @@ impl Approval {
         };
         let must_ask = is_unconfined || executes && self.protected(asked).next().is_some();
         match (custom, self.mode) {
-            (Some(Ruling::Ask), _) => ask("a rule of the user requires approval".to_owned()),
+            (Some(Ruling::Ask), _) => ask("one of your rules requires approval".to_owned()),
             (Some(_), _) => Decision::Run,
             (None, Mode::All) => ask("every call needs approval".to_owned()),
             (None, Mode::Selective) if risk >= Risk::Medium => {
@@ -296,9 +296,11 @@ impl Approval {
                 (Risk::High, "commands are not sandboxed on this system")
             }
             _ if self.protected(asked).next().is_some() => (Risk::Medium, CHANGES_PROTECTED),
-            Capability::Read | Capability::Write => (Risk::Low, "it stays in the workspace"),
+            Capability::Read | Capability::Write => {
+                (Risk::Low, "it stays in the agent's directories")
+            }
             Capability::Execute => (Risk::Low, "the command is sandboxed"),
-            Capability::Network => (Risk::Medium, "it accesses something outside the workspace"),
+            Capability::Network => (Risk::Medium, "it connects to a server or the network"),
             Capability::HandOff => (Risk::Medium, "another role takes over"),
             Capability::AskUser => (Risk::Low, "it only asks the user"),
             Capability::Delegate => (Risk::Low, "the sub-agent follows the same rules"),
@@ -334,7 +336,7 @@ impl Approval {
     }
 }
 
-/// Creates a rule of the user.
+/// Creates one of the user's rules.
 ///
 /// # Errors
 /// When the pattern is not a valid regular expression.

@@ -1,4 +1,4 @@
-//! Changes that cannot be taken back, of which the user is informed once.
+//! Changes that cannot be undone. The user is told once.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -56,7 +56,7 @@ impl fmt::Display for Unrecorded {
             ),
             Self::Session { bytes } => write!(
                 f,
-                "this session stores file versions up to {} MB, which is reached: larger changes \
+                "this session has reached its limit of {} MB of file versions: larger changes \
                  cannot be undone; a new session can record more",
                 bytes / 1_000_000
             ),

@@ -58,7 +58,7 @@ pub(super) async fn list<S: rmcp::service::Service<RoleClient>>(
         listing.refuse(
             server,
             &format!(
-                "{left_out} tools or more were left out; a server may have {MAX_TOOLS} tools and \
+                "tools left out: {left_out} or more; a server may have {MAX_TOOLS} tools and \
                  {} KB of definitions",
                 MAX_BYTES >> 10
             ),

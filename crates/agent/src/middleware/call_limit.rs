@@ -34,7 +34,9 @@ impl Middleware for CallLimit {
         let reached =
             limits.into_iter().find(|(most, made, _)| most.is_some_and(|most| *made >= most));
         Ok(reached.map_or(Verdict::Ok, |(_, made, what)| {
-            Verdict::Halt(format!("call_limit reached: {made} {what}"))
+            Verdict::Halt(format!(
+                "the limit of the middleware call_limit was reached ({what}: {made})"
+            ))
         }))
     }
 }

@@ -24,7 +24,9 @@ impl Middleware for TodoList {
             .map(Todo::line)
             .collect();
         if context.counters.steps == 0 && !open.is_empty() {
-            context.ephemeral.push(format!("[open tasks]\n{}", open.join("\n")));
+            context
+                .ephemeral
+                .push(format!("[Open tasks from the task list:]\n{}", open.join("\n")));
         }
         Ok(Verdict::Ok)
     }

@@ -66,7 +66,7 @@ pub struct ToolContext {
     pub turn: u64,
     /// Maximum length of a result in characters; a longer one becomes an artifact.
     pub result_chars: usize,
-    /// Records changed files, so that they can be taken back.
+    /// Records changed files, so that they can be undone.
     pub(crate) recorder: Arc<Recorder>,
 }
 

@@ -22,7 +22,7 @@ impl Tool for DescribeTool {
     type Arguments = Arguments;
     const NAME: &'static str = NAME;
     const ABOUT: &'static str = "\
-        Return the description and the arguments of a tool that the system prompt lists in short. \
+        Return the description and the arguments of a tool that the system prompt lists without them. \
         Then call that tool with call_tool.";
     const CAPABILITY: Capability = Capability::Read;
     const ENABLED_BY_DEFAULT: bool = false;

@@ -48,7 +48,8 @@ impl Tool for FindFiles {
 /// `max_files` files are examined.
 fn find(workspace: &Workspace, arguments: &Arguments, max_files: usize) -> Result<String, Failure> {
     let glob = GlobBuilder::new(&arguments.pattern).literal_separator(true).build();
-    let glob = glob.map_err(|error| Failure::new(error.to_string()))?.compile_matcher();
+    let glob =
+        glob.map_err(|error| Failure::new(format!("Invalid glob: {error}.")))?.compile_matcher();
     let mut lines = Vec::new();
     let missed = walk(workspace, &arguments.path, max_files, |file| {
         if !glob.is_match(file.inside) {

@@ -31,7 +31,7 @@ impl Tool for HandOff {
     const NAME: &'static str = "hand_off";
     const ABOUT: &'static str = "\
         Hand the work over to another role, which continues with its own context. Pass file \
-        paths, not file contents: the package may have at most 20,000 characters. Your turn ends \
+        paths, not file contents: all arguments together may have at most 20,000 characters. Your turn ends \
         after the call.";
     const CAPABILITY: Capability = Capability::HandOff;
     const ENABLED_BY_DEFAULT: bool = false;
@@ -49,7 +49,7 @@ impl Tool for HandOff {
         });
         if package.to_string().chars().count() > PACKAGE_CHARS {
             return Err(Failure::new(
-                "The package is too long. Write the details to files and pass their paths.",
+                "The arguments are too long. Write the details to files and pass their paths.",
             ));
         }
         Ok(Output::text(format!("Handed over to {to}.")).with(Effect::HandOff { to, package }))

@@ -25,7 +25,11 @@ impl Tool for Now {
         let now = match arguments.zone {
             Some(zone) => {
                 let there = jiff::Timestamp::now().in_tz(&zone);
-                there.map_err(|_| Failure::new(format!("Unknown time zone {zone:?}.")))?
+                there.map_err(|_| {
+                    Failure::new(format!(
+                        "Unknown time zone {zone:?}. Use an IANA name such as Europe/Berlin."
+                    ))
+                })?
             }
             None => jiff::Zoned::now(),
         };

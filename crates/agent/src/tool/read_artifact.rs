@@ -46,9 +46,11 @@ impl Tool for ReadArtifact {
                 known.iter().find(|known| wanted.len() >= 8 && known.hash.starts_with(&wanted));
             found.map(|found| log.artifact(&found.hash)).transpose()
         });
-        let bytes = bytes
-            .await?
-            .ok_or_else(|| Failure::new(format!("No artifact {artifact:?} in this session.")))?;
+        let bytes = bytes.await?.ok_or_else(|| {
+            Failure::new(format!(
+                "No artifact {artifact:?} in this session. Copy the id from the truncated output."
+            ))
+        })?;
         let text = String::from_utf8_lossy(&bytes);
         let room = MAX_CHARS.min(context.result_chars.saturating_sub(NOTE_CHARS));
         match find.filter(|find| !find.is_empty()) {

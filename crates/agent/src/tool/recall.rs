@@ -132,7 +132,7 @@ fn name(numbering: &Numbering, position: u64) -> String {
 fn why(reason: &Reason) -> String {
     match reason {
         Reason::Words(words) => format!("has: {}", words.join(", ")),
-        Reason::Neighbour(_) => "next to a message that matches".to_owned(),
+        Reason::Neighbour(_) => "next to a matching message".to_owned(),
         Reason::Date => "the date matches".to_owned(),
         Reason::Instruction => "a standing instruction".to_owned(),
         Reason::Preference => "a preference".to_owned(),
@@ -146,7 +146,7 @@ fn time(milliseconds: i64) -> Option<String> {
     Some(time.strftime("%Y-%m-%d %H:%M").to_string())
 }
 
-/// Returns lines of the user's memory. An error is not one of the search.
+/// Returns lines of the user's memory. If it cannot be read, the search goes without it.
 async fn memories(context: &ToolContext, question: String) -> Vec<String> {
     let Some(memory) = context.memory.clone() else { return Vec::new() };
     let find = move |memory: Arc<Memory>| memory.find(&question, MAX_LINES);

@@ -215,7 +215,7 @@ fn explained(output: &str, read_only: &[PathBuf]) -> String {
     match names.is_empty() {
         true => output.to_owned(),
         false => format!(
-            "{output}\n[the user has not approved changes in {}: the command could only read it]",
+            "{output}\n[the command had read-only access to {}: the user has not approved changes there]",
             names.join(", ")
         ),
     }

@@ -65,7 +65,8 @@ fn search(
     max_files: usize,
 ) -> Result<String, Failure> {
     let Arguments { pattern, path, files } = arguments;
-    let wanted = Regex::new(pattern).map_err(|error| Failure::new(error.to_string()))?;
+    let wanted = Regex::new(pattern)
+        .map_err(|error| Failure::new(format!("Invalid regular expression: {error}")))?;
     let glob = files
         .as_ref()
         .map(|files| GlobBuilder::new(files).literal_separator(true).build())

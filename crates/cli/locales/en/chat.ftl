@@ -38,12 +38,12 @@ command-quit = Quit; the session is kept
 ## chat/commands/mod.rs
 
 usage = Usage: { $synopsis }
-unknown-command = No command /{ $name }; /help lists them
-unknown-command-suggestion = No command /{ $name }; did you mean /{ $suggestion }?
+unknown-command = Unknown command /{ $name }; /help lists the commands
+unknown-command-suggestion = Unknown command /{ $name }; did you mean /{ $suggestion }?
 
 ## chat/commands/branches.rs
 
-branches-no-match = No branch, or more than one, starts with { $prefix }
+branches-no-match = { $prefix } matches no branch, or more than one; /branches lists them
 branches-size = { $count ->
     [one] { $count } message
    *[other] { $count } messages
@@ -125,7 +125,7 @@ policy-key-suggestions = no key is named { $key }; similar keys: { $keys }
 
 context-no-summary = No summary: nothing has been folded yet
 context-cleared = This message was cleared from the context; /context undo restores it
-context-no-message = There is no message { $number }
+context-no-message = There is no message { $number }; /context shows the numbers
 context-next-call = It will be sent unchanged with the next call
 context-unchanged = unchanged
 context-why = { $treatment } ({ $tokens ->
@@ -191,8 +191,8 @@ current-sub-agent = { $id } ({ $messages ->
     [one] { $messages } message
    *[other] { $messages } messages
 }, { $loops ->
-    [one] { $loops } loop
-   *[other] { $loops } loops
+    [one] { $loops } model call
+   *[other] { $loops } model calls
 }) { $title }
 
 ## chat/commands/export.rs
@@ -205,7 +205,7 @@ chat-export-done = { $path }: { $count ->
 
 ## chat/commands/fork.rs
 
-fork-done = Now in the copy { $id } (message { $position })
+fork-done = Now in the fork { $id } (after message { $position })
 
 ## chat/commands/help.rs
 
@@ -235,7 +235,7 @@ memory-known = The memory has this already
 memory-replaced = Replaced: { $earlier }
 memory-forgotten = Forgotten: { $fact }
 memory-secret = Not written to memory: the text seems to contain a key or a password
-memory-nothing = There is nothing to remember
+memory-nothing = Nothing to remember: write the fact after /memory add
 memory-no-such =
     { $count ->
         [0] There is no memory { $number }; the memory is empty
@@ -273,10 +273,10 @@ model-preferred-not-found = A new session would not find { $name }; set its base
 
 recall-no-match = No matches in this session
 recall-words = has: { $words }
-recall-neighbour = next to a message that matches
-recall-session = in a session that matches
-recall-speaker = by the person named
-recall-date = from the date named
+recall-neighbour = next to a matching message
+recall-session = in a matching session
+recall-speaker = written by the person you named
+recall-date = from the date you named
 recall-instruction = a standing instruction
 recall-preference = a preference
 recall-meaning = similar in meaning
@@ -315,8 +315,8 @@ skill-on = The skill { $id } is on: the model is reminded of it with each messag
 status-session = session
 status-model = model
 model-origin-fallback = fallback
-model-origin-role = of the role
-model-origin-flag = as started
+model-origin-role = set by the role
+model-origin-flag = set at the start
 model-origin-command = chosen with /model
 model-origin-preferred = preferred
 model-origin-automatic = chosen automatically
@@ -331,9 +331,9 @@ status-turn-finished = finished
 status-context = context
 status-window = window
 status-window-tokens = { $prompt } tokens for the prompt, { $answer } for the answer ({ $source })
-window-source-setting = as set
-window-source-server = as the server reports
-window-source-catalogue = of the built-in table
+window-source-setting = configured
+window-source-server = reported by the server
+window-source-catalogue = from the built-in table
 window-source-guess = a guess; set it with --window
 status-folds = folds
 status-approval = approval
@@ -348,7 +348,7 @@ status-network-hosts = commands may reach { $hosts }
 status-workspace = workspace
 status-grants = granted
 status-failed-hooks = failed hooks
-status-violations = rules broken
+status-violations = provider rules violated
 level-normal = normal
 level-info = info
 level-warning = warning
@@ -376,11 +376,11 @@ undo-note = /redo restores the messages and the files
 
 files-overwrite = You changed { $path } after the agent did. Overwrite your change?
 files-overwrite-all = You changed { $paths } after the agent did. Overwrite your changes?
-files-not-moved = Files are not changed; --files restores them too
+files-not-moved = The files were not changed; to restore them too, use --files
 files-no-workspace = session { $id } has no workspace on this machine, so its files cannot be restored
 files-restored = Restored { $paths }
 files-removed = Removed { $paths }
-files-in-part = Restored to your version: { $paths }
+files-in-part = Restored up to your own change: { $paths }
 files-kept = Kept as changed outside this session: { $paths }
 files-too-large = Not restored, because the change was too large to record: { $paths }
 files-failed = Not restored: { $path }: { $why }
@@ -388,7 +388,7 @@ files-failed = Not restored: { $path }: { $why }
 ## chat/commands/artifact.rs
 
 artifact-none = No artifacts: no output of this session was too long for the context
-artifact-unknown = No single artifact of this session begins with { $id }; /artifact lists them
+artifact-unknown = { $id } matches no artifact of this session, or more than one; /artifact lists them
 artifact-size = { $bytes } bytes
 artifact-more = … { $count ->
     [one] { $count } more line
@@ -397,7 +397,7 @@ artifact-more = … { $count ->
 
 ## chat/commands/unfold.rs
 
-unfold-none = There is no such call
+unfold-none = There is no call with that number; each call ends with its number, such as [3]
 
 ## chat/ending.rs
 
@@ -446,7 +446,7 @@ mention-attached-more = Attached: { $files }, { $more } more
 
 ## trust.rs
 
-trust-not-approved = this is not approved; start in a terminal to be asked, or approve it for this run with --trust-project
+trust-not-approved = not approved; start in a terminal to be asked, or approve it for this run with --trust-project
 trust-refused = not approved; remove the address from waterline.toml, or start in another directory
 trust-not-stored = { $error }; you will be asked again next time
 trust-question =

@@ -16,7 +16,7 @@ error-log-flush = a write to { $name } failed ({ $cause }) and no more writes ar
 error-log-deleted = the file { $name } was deleted or replaced while it was in use; this write is lost, and no more writes are accepted: restore the file and restart
 error-log-damaged = { $name } is damaged ({ $cause }); `waterline sessions verify` lists the damage, `waterline sessions export` saves what is readable, a backup has the rest
 error-log-connection = no connection to { $name } ({ $cause }); check that the server is running, then retry
-error-log-conflict = session { $session } was modified concurrently (now at position { $position }); reload it and retry, or fork it
+error-log-conflict = session { $session } was changed by another process; reload it and retry, or fork it
 error-log-leased = session { $session } is in use by another process; wait for it, stop it, or fork the session
 error-log-lease-lost = another process took over session { $session }; this write was not stored: resume the session to continue
 error-log-race = write conflict in { $name }; retry
@@ -36,7 +36,7 @@ error-config-server = mcp.{ $name } must set either `command` or `url`
 error-config-project = { $file } sets { $key }, which { $why }; that belongs in your user config
 error-config-variable = invalid { $name }={ $value }: { $why }
 error-config-preference = { $name } is not a preference; set policy, model, or a key of the policy (see `waterline policy keys`)
-error-config-seed-variable = { $name } is { $value }
+error-config-seed-variable = invalid value { $value } for { $name }
 error-config-no-home = cannot expand { $path }: HOME is not set; use an absolute path
 error-config-no-data-directory = no data directory: HOME is not set; set HOME, or name a log with --db
 error-config-policy-file = cannot read the policy file { $name }
@@ -49,7 +49,7 @@ error-config-no-model = { $base } does not list its models; name one with --mode
 error-config-directory = cannot work in { $path }; name another directory with --workspace
 error-config-no-encoder = recall.encoder is "{ $name }", and no encoder of this name was added; `waterline models list` shows the names, `waterline models add` adds one
 error-config-no-encoder-model = recall.encoder is a server; set recall.model to the name of its embedding model
-error-config-summarizer = cannot use the configured summariser
+error-config-summarizer = cannot use the model that `summariser` names
 error-config-approvals = cannot save the approved addresses in { $path }
 
 ## Policies
@@ -66,7 +66,7 @@ error-call-connect = could not connect to { $url }: { $cause }; is the server ru
 error-call-secret-in-url = the base URL must not contain a user name, password, query or fragment; pass the API key with --key-file or in the environment
 error-call-url = invalid base URL "{ $url }"; it must start with http:// or https://
 error-call-key = invalid API key: it must be one line of ASCII without spaces
-error-call-timeout = { $url }: timed out after { $seconds } s waiting for a response
+error-call-timeout = { $url }: timed out after { $seconds } s waiting for a response; set first_token_timeout or silence_timeout in the config to wait longer
 error-call-refused =
     { $kind ->
         [authentication] authentication failed
@@ -104,8 +104,8 @@ error-session-ending = cancelled: the program is shutting down
 error-agent-state = session { $session }: invalid stored { $field } ({ $why }); if a newer version of the program wrote it, use that version, otherwise restore an earlier checkpoint
 error-agent-in-use = session { $session } is in use by another process; wait for it to finish, stop it, or fork the session
 error-agent-other-user = session { $session } belongs to another user; open it with that user's --user
-error-agent-no-session = no session to resume yet
-error-agent-finished = nothing to resume: the last turn is finished
+error-agent-no-session = no session to resume; start one with `waterline chat`
+error-agent-finished = nothing to resume: the last turn is finished; send a message with --session instead
 
 ## The sandbox
 
@@ -126,4 +126,4 @@ error-sandbox-permissions = permission denied for { $path } or a directory above
 
 ## Session files of other programs
 
-error-transcript-database = { $name } is an SQLite database, but not one of OpenAI Agents sessions
+error-transcript-database = { $name } is an SQLite database without OpenAI Agents sessions; docs/replay.md lists the formats that can be read

@@ -112,7 +112,7 @@ import-continued =
         [one] 1 session was extended
        *[other] { $count } sessions were extended
     }
-import-forked = session { $id } continued differently here; the imported messages are a fork of it
+import-forked = session { $id } has other messages here; the imported ones were stored as a fork of it
 
 erase-session = deleted session { $id }
 erase-would = would delete session { $id }
@@ -206,7 +206,7 @@ verify-problem = damaged: { $what }
 
 stats-sessions = sessions
 stats-sessions-value =
-    { $sessions } of { $users ->
+    { $sessions }, from { $users ->
         [one] 1 user
        *[other] { $users } users
     }

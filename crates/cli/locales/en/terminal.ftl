@@ -19,8 +19,8 @@ activity-table = writing a table
 ## terminal/arguments.rs
 
 call-todos = { $count ->
-    [one] { $count } todo
-   *[other] { $count } todos
+    [one] { $count } task
+   *[other] { $count } tasks
 }
 call-changed = Changed: { $files }
 call-more-files = { $count ->
@@ -45,7 +45,7 @@ approval-more-lines = … { $count ->
 approval-question = [y]es, [n]o, or type what to do instead
 approval-question-command = [y]es, [n]o, [a]lways allow this command, or type what to do instead
 approval-question-tool = [y]es, [n]o, [a]lways allow this tool, or type what to do instead
-approval-question-directory = [y]es, for this session, [n]o, [a]lways in this directory, or type what to do instead
+approval-question-directory = [y]es for this session, [n]o, [a]lways in this directory, or type what to do instead
 question-prompt = Answer (leave empty to answer later):
 
 ## terminal/command_menu.rs

@@ -1,4 +1,4 @@
-//! Asks once in a while whether old sessions are to be deleted. Nothing is deleted unasked, unless
+//! Asks once in a while whether to delete old sessions. Nothing is deleted without asking, unless
 //! the config says so.
 
 use anyhow::Result;

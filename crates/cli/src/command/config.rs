@@ -39,7 +39,7 @@ enum Action {
         #[command(flatten)]
         database: Database,
     },
-    /// Set a preference of a user: policy, model, or a key of the policy
+    /// Set a user's preference: policy, model, or a key of the policy
     Set {
         /// policy, model, or a key such as window.messages
         key: String,
@@ -51,7 +51,7 @@ enum Action {
         #[command(flatten)]
         database: Database,
     },
-    /// Remove a preference of a user
+    /// Remove a user's preference
     Unset {
         /// policy, model, or a key such as window.messages
         key: String,

@@ -35,7 +35,7 @@ const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Check the config, keys, servers, database and sandbox
 ///
-/// Exit status: 0 if everything works that is set up, 1 if something does not.
+/// Exit status: 0 if everything that is set up works, 1 if something does not.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Ask the model a short question to check that it answers

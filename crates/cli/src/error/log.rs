@@ -36,8 +36,8 @@ pub(super) fn describe(error: &LogError) -> Option<String> {
         LogError::Database { name, text } => {
             text!("error-with-cause", error = name.as_str(), cause = text.as_str())
         }
-        LogError::Conflict { session, position } => {
-            text!("error-log-conflict", session = session.as_str(), position = *position)
+        LogError::Conflict { session, .. } => {
+            text!("error-log-conflict", session = session.as_str())
         }
         LogError::Leased { session, .. } => text!("error-log-leased", session = session.as_str()),
         LogError::LeaseLost { session } => {

@@ -71,7 +71,7 @@ fn s2_30_s2_31_the_context_is_shown_explained_pinned_cleared_and_brought_back() 
          > /quit",
     );
     assert!(
-        !terminal.screen().contains("rules broken"),
+        !terminal.screen().contains("provider rules violated"),
         "problems are shown only if there are any:\n{}",
         terminal.screen()
     );
@@ -271,7 +271,7 @@ fn s0_63_sessions_are_loaded_forked_and_gone_back_in() {
          > /undo two
          < Usage: /undo [N]
          > /fork 2
-         < Now in the copy
+         < Now in the fork
          > /current
          < Messages: 2
          > /reset
@@ -406,7 +406,7 @@ fn tools_todos_skills_and_the_rest() {
          > /resume
          < Nothing to resume
          > /unfold 99
-         < There is no such call
+         < There is no call with that number
          > /exit",
     );
     assert!(
@@ -434,7 +434,7 @@ fn a_misspelt_or_misused_command_is_explained() {
          > /quit now
          < Usage: /quit /exit
          > /frobnicate
-         < No command /frobnicate; /help lists them
+         < Unknown command /frobnicate; /help lists the commands
          > /hlep
          < did you mean /help?
          > /help undo

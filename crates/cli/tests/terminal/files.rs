@@ -130,7 +130,7 @@ fn a_long_diff_is_folded_and_unfolded() {
          > /artifact {id}
          < … 8,800 more lines; /artifact {id} 201 continues
          > /artifact zzz
-         < No single artifact of this session begins with zzz
+         < zzz matches no artifact of this session, or more than one
          > /quit"
     ));
     assert!(terminal.ends());
@@ -158,7 +158,7 @@ fn sessions_rewind_moves_files_only_if_asked() {
     let command = |more: &[&str]| world.plain(&[&["sessions"], more, &["--db", "log.db"]].concat());
     let read = |name: &str| std::fs::read_to_string(world.path(name)).unwrap();
     let (_, _, err) = command(&["rewind", "s", "--turns", "1"]);
-    assert!(err.contains("Files are not changed; --files restores them too"), "{err}");
+    assert!(err.contains("The files were not changed; to restore them too, use --files"), "{err}");
     assert_eq!(read("project/a.txt"), "2\n");
     command(&["forward", "s"]);
     world.write("project/b.txt", "mine\n");

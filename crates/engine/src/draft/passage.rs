@@ -10,7 +10,7 @@ pub struct Passage {
     pub message: usize,
     /// The author of the message.
     pub role: Role,
-    /// The text. An ellipsis marks an end at which the message goes on.
+    /// The text. An ellipsis marks an end where the message continues.
     pub text: String,
 }
 

@@ -40,7 +40,8 @@ impl StableLedger {
         budget: usize,
     ) -> (Option<Self>, Listing) {
         let counter = draft.history.counter();
-        let head = format!("{}\n[values seen in it; {REFERENCE_ONLY}]", settings.heading);
+        let head =
+            format!("{}\n[values from earlier messages; {REFERENCE_ONLY}]", settings.heading);
         let frame = counter.text(&head) + FRAME_TOKENS;
         let first = draft.marks.tokens(settings.stable).min(budget);
         if first < MIN_TOKENS {

@@ -31,10 +31,11 @@ pub(crate) struct SummaryBlock {
     pub(crate) is_summarised: bool,
 }
 
-const LEDGER_HEADING: &str = "\n\nValues seen, verbatim, best first:\n";
+const LEDGER_HEADING: &str =
+    "\n\nValues from these messages, verbatim, most likely needed first:\n";
 
 /// The tokens reserved for the heading of the ledger and the end of the block.
-const FRAME_TOKENS: usize = 16;
+const FRAME_TOKENS: usize = 24;
 
 /// A block with fewer tokens than this is useless.
 const MIN_TOKENS: usize = 48;

@@ -15,7 +15,7 @@ use crate::truncate::{Cut, Shortened, artifact_id, truncate};
 pub(super) const SPEC: Spec = Spec {
     name: "cap",
     about: "truncate oversized tool outputs before they are first sent",
-    keys: &[Key::new("max", Allowed::Size, "the most tokens of one tool output")],
+    keys: &[Key::new("max", Allowed::Size, "maximum number of tokens of one tool output")],
     build: build::<Cap>,
 };
 

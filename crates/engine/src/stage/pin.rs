@@ -18,7 +18,11 @@ pub(super) const SPEC: Spec = Spec {
             Allowed::Size,
             "truncate a task longer than this in the middle, unless it is the newest message",
         ),
-        Key::new("messages", Allowed::Indices, "indexes of the messages to keep"),
+        Key::new(
+            "messages",
+            Allowed::Indices,
+            "indexes of the messages to keep, from 0 with the system prompt",
+        ),
     ],
     build: build::<Pin>,
 };

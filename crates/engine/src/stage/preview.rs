@@ -38,7 +38,7 @@ pub(super) const SPEC: Spec = Spec {
             Allowed::Words,
             "fields to keep of an item; if it has none of them, its first three",
         ),
-        Key::new("gap", Allowed::Text, "stands for the items left out; {n} is their number"),
+        Key::new("gap", Allowed::Text, "text that replaces the omitted items; {n} is their number"),
     ],
     build: build::<Preview>,
 };

@@ -22,12 +22,12 @@ pub(super) const SPEC: Spec = Spec {
     name: "recall",
     about: "quote passages that are no longer shown and fit the newest user message",
     keys: &[
-        Key::new("top", Allowed::Whole(1, 20), "the most passages"),
-        Key::new("max", Allowed::Size, "the most tokens of all passages"),
+        Key::new("top", Allowed::Whole(1, 20), "maximum number of passages"),
+        Key::new("max", Allowed::Size, "maximum number of tokens of all passages together"),
         Key::new(
             "timeout",
             Allowed::Whole(1, 60_000),
-            "the most milliseconds that a call waits for the search; without a result in time \
+            "maximum number of milliseconds that a call waits for the search; without a result in time \
              nothing is quoted",
         ),
     ],
@@ -180,7 +180,7 @@ impl Recall {
 /// Returns a passage as it is quoted. Every line is marked, so that no text can end the quotation.
 fn quotation(history: &History, passage: &Passage) -> String {
     let who = match passage.role {
-        Role::Tool => "result of a tool",
+        Role::Tool => "tool result",
         role => role.name(),
     };
     let text = passage.text.trim().lines().collect::<Vec<_>>().join("\n> ");

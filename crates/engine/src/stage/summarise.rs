@@ -23,12 +23,12 @@ pub(super) const SPEC: Spec = Spec {
             "as question and answer, in the first kept user message, as a user message of its own, \
              or as a system message",
         ),
-        Key::new("max", Allowed::Size, "the most tokens of the summary"),
-        Key::new("ledger", Allowed::Size, "the most tokens of the ledger of values"),
+        Key::new("max", Allowed::Size, "maximum number of tokens of the summary"),
+        Key::new("ledger", Allowed::Size, "maximum number of tokens of the ledger of values"),
         Key::new(
             "ledger_max",
             Allowed::Size,
-            "the most tokens that the ledger grows to in a conversation of more than four windows",
+            "maximum number of tokens of the ledger in a conversation of more than four windows",
         ),
         Key::new(
             "stable",

@@ -95,7 +95,7 @@ pub trait Format: Sync {
     fn decoder(&self) -> Box<dyn Decoder>;
 
     /// Returns a whole answer, which a server sent although a stream was requested, as the events
-    /// of a stream. Empty if the text is no answer of this wire.
+    /// of a stream. Empty if the text is not an answer of this wire.
     fn whole_answer(&self, json: &str) -> Vec<String> {
         let _ = json;
         Vec::new()

@@ -16,7 +16,7 @@ use crate::input::{output, raw_output};
 use crate::show::plain;
 use crate::text;
 
-/// Delete a session, or everything of a user; without --yes, only list it
+/// Delete a session, or all data of a user; without --yes, only list what would be deleted
 ///
 /// A session is deleted with its sub-agents and workspaces. Importing the same file again restores
 /// the session.
