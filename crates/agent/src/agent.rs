@@ -8,7 +8,6 @@ mod clock;
 mod files;
 mod handoff_runner;
 mod interrupted;
-mod lease;
 mod prompt;
 mod run_calls;
 mod session_workspace;

@@ -7,6 +7,7 @@ use waterline_session::SessionError;
 
 /// An error of the agent.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum AgentError {
     /// An error of the session: its log or its model.
     #[error(transparent)]
@@ -37,6 +38,12 @@ pub enum AgentError {
          the session"
     )]
     InUse {
+        /// The session that was refused.
+        session: String,
+    },
+    /// The session has no workspace on this machine.
+    #[error("session {session} has no workspace on this machine, so its files cannot be moved")]
+    NoWorkspace {
         /// The session that was refused.
         session: String,
     },

@@ -10,7 +10,9 @@ use std::time::Duration;
 use serde_json::json;
 use test_bed::{Line, TestBed, bash, calls, model, says};
 use waterline_agent::changes::{DiffKind, FileDiff, FileOutcome, MovedFile};
-use waterline_agent::{Agent, AgentConfig, ApprovalReply, Event, UserInput};
+use waterline_agent::{
+    Agent, AgentConfig, AgentError, ApprovalReply, Event, SessionFiles, UserInput,
+};
 use waterline_log::{EraseTarget, Log, RewindTarget};
 use waterline_sandbox::workspace::Grant;
 
@@ -413,4 +415,41 @@ async fn a_request_for_approval_has_the_diff() {
     assert_eq!(diff.diff, "@@ -1,3 +1,3 @@\n 1\n-2\n+zwei\n 3\n");
     drop(requests);
     assert_eq!(project.diffs().len(), 1);
+}
+
+/// Without an agent, as a command does: nothing is moved while another process works in the session,
+/// and the files follow afterwards.
+#[tokio::test]
+async fn files_are_moved_without_an_agent_only_under_the_lease() {
+    let mut project = Project::new(|path| vec![edit(&path("a.txt"), "1", "2"), says("done")]).await;
+    project.write("a.txt", "1\n");
+    project.turn("go").await;
+    let log = project.bed.log();
+    let session = log.session("s").unwrap();
+    let workspaces = project.config.workspaces.clone();
+    let grants = project.config.grants.clone();
+    let files = SessionFiles { session: &session, workspaces: &workspaces, grants: &grants };
+    let other = loop {
+        // The lease of the turn is released in the background.
+        match log.take_lease("s", "another machine", Duration::from_secs(30)) {
+            Ok(lease) => break lease,
+            Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
+        }
+    };
+    let refused = files.begin_move(&log).await;
+    assert!(matches!(refused, Err(AgentError::InUse { .. })), "{refused:?}");
+    assert_eq!(project.bed.local("s").files_at, None);
+    log.release_lease(&other).unwrap();
+
+    let moving = files.begin_move(&log).await.unwrap();
+    let turn = project.agent.as_mut().unwrap().turn(UserInput::new("more")).await;
+    assert!(matches!(turn, Err(AgentError::InUse { .. })), "{turn:?}");
+    log.rewind("s", RewindTarget::Turns(1)).unwrap();
+    let moved = moving.finish().await.unwrap();
+    assert_eq!(moved.len(), 1);
+    assert_eq!(project.read("a.txt").as_deref(), Some("1\n"));
+    assert_eq!(project.bed.local("s").files_at, None);
+    let elsewhere = SessionFiles { workspaces: Path::new("/elsewhere"), ..files };
+    let refused = elsewhere.begin_move(&log).await;
+    assert!(matches!(refused, Err(AgentError::NoWorkspace { .. })), "{refused:?}");
 }

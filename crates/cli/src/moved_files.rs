@@ -1,15 +1,14 @@
-//! The files of a session that goes back or forward: what happened to them, and moving them without
-//! a chat.
+//! The files of a session that goes back or forward: the flags of commands that move them, and what
+//! happened to them.
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
-use waterline_agent::changes::{FileOutcome, MovedFile, apply_moves, plan_moves};
-use waterline_agent::state::edit;
-use waterline_agent::{AgentError, Local};
+use anyhow::Result;
+use waterline_agent::SessionFiles;
+use waterline_agent::changes::{FileOutcome, MovedFile};
 use waterline_config::{Config, workspaces};
 use waterline_log::{Log, Session};
-use waterline_sandbox::workspace::{Grant, Workspace, is_same};
+use waterline_sandbox::workspace::Grant;
 
 use crate::environment::environment;
 use crate::show::plain;
@@ -44,43 +43,18 @@ impl FileArguments {
             anstream::eprintln!("{}", text!("files-not-moved"));
             return Ok(moved);
         }
-        let workspace = self.workspace(session)?;
-        let newest = log.newest_id(&session.id)?;
-        // Stored, so that the next turn finishes an interrupted move.
-        let unfinished = Local::of(session)?.files_at;
-        let at = unfinished.or_else(|| newest.map(|id| id.to_string()));
-        set_files_at(log, session, at.clone())?;
-        let moved = change()?;
-        if let Some(from) = at.map(|id| id.parse()).transpose()? {
-            let moves = plan_moves(log, &session.id, from)?;
-            let files = apply_moves(log, &workspace, &moves, |_| false);
-            report(&files).iter().for_each(|line| anstream::eprintln!("{line}"));
-        }
-        set_files_at(log, session, None)?;
-        Ok(moved)
-    }
-
-    /// Opens the workspace of a session with the granted directories.
-    fn workspace(&self, session: &Session) -> Result<Workspace> {
         let config = Config::load(std::sync::Arc::clone(environment()))?;
-        let directory = workspaces(&config)?;
-        let path = session.workspace.as_deref().map(Path::new);
-        // As for an agent: a stored path must not open any other directory.
-        let path = path
-            .filter(|path| path.parent().is_some_and(|parent| is_same(parent, &directory)))
-            .context(text!("files-no-workspace", id = plain(&session.id)))?;
-        let owner = Local::of(session)?.workspace_of.unwrap_or_else(|| session.id.clone());
         let grants = config.settings.agent.allow_dirs.iter().chain(&self.allow_dirs);
         let grants: Vec<Grant> = grants.cloned().collect();
-        Ok(Workspace::open(path, &owner, &grants).map_err(AgentError::from)?)
+        let workspaces = workspaces(&config)?;
+        let files = SessionFiles { session, workspaces: &workspaces, grants: &grants };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let moving = runtime.block_on(files.begin_move(log))?;
+        let moved = change()?;
+        let files = runtime.block_on(moving.finish())?;
+        report(&files).iter().for_each(|line| anstream::eprintln!("{line}"));
+        Ok(moved)
     }
-}
-
-/// Stores the message that the files match.
-fn set_files_at(log: &Log, session: &Session, at: Option<String>) -> Result<()> {
-    let mut current = log.session(&session.id)?;
-    edit(&mut current, |_, local| local.files_at = at)?;
-    Ok(log.save(&current)?)
 }
 
 /// Formats what happened to the files, one line for each kind.

@@ -6,12 +6,12 @@
 
 use waterline_session::SessionError;
 
-use super::lease::Lease;
 use super::submit::UserInput;
 use super::turn_state::{Next, TurnState};
 use super::{Agent, HookData};
 use crate::error::AgentError;
 use crate::event::{Event, FailureKind};
+use crate::lease::Lease;
 use crate::middleware::Hook;
 use crate::outcome::{Ending, Outcome};
 use crate::state::HandedOff;

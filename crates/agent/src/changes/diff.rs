@@ -18,6 +18,7 @@ const MAX_BYTES: usize = 2_000_000;
 /// What happens to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum DiffKind {
     /// It is created.
     Created,

@@ -22,7 +22,8 @@ use waterline_sandbox::workspace::{FileAt, Workspace};
 pub use diff::{DiffKind, FileDiff};
 pub use plan::{FileMove, Moves};
 pub(crate) use recorder::{Recorder, WriteError};
-pub use restore::{FileOutcome, MovedFile, apply_moves, plan_moves};
+pub use restore::{FileOutcome, MovedFile};
+pub(crate) use restore::{apply_moves, plan_moves};
 
 /// The largest file whose content is recorded.
 pub const MAX_FILE_BYTES: u64 = 8_000_000;

@@ -47,7 +47,7 @@ pub struct MovedFile {
 ///
 /// # Errors
 /// When the log cannot be read.
-pub fn plan_moves(log: &Log, session: &str, from: Id) -> Result<Moves, LogError> {
+pub(crate) fn plan_moves(log: &Log, session: &str, from: Id) -> Result<Moves, LogError> {
     let records = log.file_changes_since(session, from)?;
     let mut undone = parse(&records.undone)?;
     undone.iter_mut().for_each(|record| record.changes.reverse());
@@ -83,7 +83,7 @@ fn changes(records: Vec<Record>) -> Vec<FileChange> {
 /// Moves files and directories. `overwrites` decides about a file that someone else changed meanwhile: whether
 /// their change is overwritten. Returns what happened; files that are as they should be are left
 /// out. Blocks.
-pub fn apply_moves(
+pub(crate) fn apply_moves(
     log: &Log,
     workspace: &Workspace,
     moves: &Moves,

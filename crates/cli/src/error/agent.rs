@@ -17,11 +17,14 @@ pub(super) fn describe(error: &AgentError) -> Option<String> {
         AgentError::OtherUser { session } => {
             text!("error-agent-other-user", session = session.as_str())
         }
+        AgentError::NoWorkspace { session } => {
+            text!("files-no-workspace", id = session.as_str())
+        }
         AgentError::NoSession => text!("error-agent-no-session"),
         AgentError::NothingToResume => text!("error-agent-finished"),
         AgentError::Session(error) => return session::describe(error),
         AgentError::Log(error) => return log::describe(error),
         AgentError::Sandbox(error) => return sandbox::describe(error),
-        AgentError::Setting(_) => return None,
+        _ => return None,
     })
 }

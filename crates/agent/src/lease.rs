@@ -14,8 +14,8 @@ use crate::error::AgentError;
 
 /// The exclusive right to work in a session, released on drop.
 #[derive(Debug)]
-pub(super) struct Lease {
-    pub(super) held: HeldLease,
+pub(crate) struct Lease {
+    pub(crate) held: HeldLease,
     /// The locked workspace directory. A lock file next to it could be left over, and one inside it
     /// could be removed by a command. It is dropped last, so that the next process on this machine
     /// finds the lease released or its holder gone.
@@ -31,7 +31,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 impl Lease {
     /// Locks the workspace and acquires the lease.
-    pub(super) async fn take(
+    pub(crate) async fn take(
         log: AsyncLog,
         workspace: &Path,
         session: &str,
