@@ -1,5 +1,5 @@
-//! The top-level modules of every crate can be read in an order: there are no import cycles between
-//! them. Test code is ignored.
+//! The modules of every crate, and of every directory in it, can be read in an order: there are no
+//! import cycles between them. Test code is ignored.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails loudly")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -17,6 +17,10 @@ fn modules_import_each_other_in_one_direction() {
     for (name, directory) in crates() {
         let cycle = Graph::read(&directory).cycle();
         problems.extend(cycle.map(|cycle| format!("{name}: {cycle}")));
+        for below in directories(&directory) {
+            let cycle = Graph::read_below(&directory, &below).cycle();
+            problems.extend(cycle.map(|cycle| format!("{name}::{}: {cycle}", below.join("::"))));
+        }
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
@@ -84,6 +88,42 @@ impl Graph {
         graph
     }
 
+    /// Reads the modules in a directory. The file of the directory itself is not one of them: it is
+    /// read together with its modules.
+    fn read_below(source: &Path, parent: &[String]) -> Self {
+        let files: Vec<(PathBuf, Vec<String>)> = files(source)
+            .into_iter()
+            .map(|file| (file.clone(), module_path(&file, source)))
+            .filter(|(_, module)| module.starts_with(parent))
+            .collect();
+        let child = |module: &[String]| module.get(parent.len()).cloned();
+        let modules: BTreeSet<String> =
+            files.iter().filter_map(|(_, module)| child(module)).collect();
+        let mut exported: BTreeMap<String, String> = BTreeMap::new();
+        for (file, _) in files.iter().filter(|(_, module)| module == parent) {
+            for path in paths(&tokens(file)).into_iter().filter(|path| path.is_use) {
+                let mut names = path.names.into_iter().skip_while(|name| name == "self");
+                let module = names.next().filter(|name| modules.contains(name));
+                exported.extend(names.last().zip(module));
+            }
+        }
+        let mut graph = Self::default();
+        for (file, module) in &files {
+            let Some(own) = child(module) else { continue };
+            for path in paths(&tokens(file)) {
+                let Some(whole) = absolute(&path.names, module) else { continue };
+                let named = Some(&whole).filter(|whole| whole.starts_with(parent));
+                let Some(name) = named.and_then(|whole| child(whole)) else { continue };
+                let target =
+                    if modules.contains(&name) { Some(&name) } else { exported.get(&name) };
+                if let Some(target) = target {
+                    graph.add(&own, target, file, source);
+                }
+            }
+        }
+        graph
+    }
+
     fn add(&mut self, from: &str, to: &str, file: &Path, source: &Path) {
         if from != to {
             let file = file.strip_prefix(source).unwrap().display().to_string();
@@ -126,6 +166,13 @@ fn modules(source: &Path) -> BTreeSet<String> {
     let names = std::fs::read_dir(source).unwrap().map(|entry| entry.unwrap().path());
     let names = names.map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned());
     names.filter(|name| !["lib", "main", "bin", "tests"].contains(&name.as_str())).collect()
+}
+
+/// Returns the module paths of all directories with modules.
+fn directories(source: &Path) -> BTreeSet<Vec<String>> {
+    let modules = files(source).into_iter().map(|file| module_path(&file, source));
+    let parents = modules.filter_map(|module| Some(module.split_last()?.1.to_vec()));
+    parents.filter(|parent| !parent.is_empty()).collect()
 }
 
 /// Returns the exported macros, each with its top-level module.
@@ -283,4 +330,16 @@ fn below_root(names: &[String], depth: usize) -> Option<&str> {
     let is_absolute =
         names.first().is_some_and(|name| name == "crate") || (ups > 0 && ups == depth);
     is_absolute.then(|| names.get(ups.max(1)).map(String::as_str)).flatten()
+}
+
+/// Returns the whole path of a name that a module uses; none for a path that starts elsewhere.
+fn absolute(names: &[String], module: &[String]) -> Option<Vec<String>> {
+    let ups = names.iter().take_while(|name| *name == "super").count();
+    let base = match names.first().map(String::as_str)? {
+        "crate" => return Some(names.get(1..)?.to_vec()),
+        "self" => module,
+        "super" => module.get(..module.len().checked_sub(ups)?)?,
+        _ => return None,
+    };
+    Some([base, names.get(ups.max(1)..)?].concat())
 }

@@ -1,8 +1,5 @@
 //! The connection to an MCP server: the handshake, tool calls, and error messages.
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ClientCapabilities, ClientConfig,
     ErrorCode, Implementation, JsonObject, ProtocolVersion,
@@ -12,62 +9,11 @@ use rmcp::{RoleClient, ServiceError};
 
 use super::config::{Server, Transport};
 use super::listing::{self, Listing};
-use super::tool::McpTool;
 use super::{sanitize, start};
 use crate::tool::Failure;
 
 /// Maximum number of characters of a server's message in an error.
 const ERROR_CHARS: usize = 1_000;
-
-/// A connected server. It runs as long as one of its tools exists.
-#[derive(Debug)]
-pub struct Connected {
-    /// The enabled tools, sorted by name.
-    pub tools: Vec<Arc<McpTool>>,
-    /// Tools that the configuration enables and the server does not have.
-    pub missing: Vec<String>,
-    /// What exceeded a limit and was refused, for the user.
-    pub refused: Vec<String>,
-}
-
-/// Starts or connects to a server and lists its tools.
-///
-/// # Errors
-/// When the server cannot be started or reached, or does not answer in time. The message contains
-/// the server's name and the reason.
-pub async fn connect(server: &Server) -> Result<Connected, String> {
-    let work = async {
-        let running = handshake(server).await?;
-        let offered = listing::list(server, &running).await.map_err(|error| {
-            format!(
-                "MCP server {}: cannot list its tools: {}",
-                server.name,
-                describe(server, &error)
-            )
-        })?;
-        Ok::<_, String>((running, offered))
-    };
-    let Ok(done) = tokio::time::timeout(server.timeout, work).await else {
-        return Err(format!(
-            "MCP server {}: not ready after {:?} (timeout)",
-            server.name, server.timeout
-        ));
-    };
-    let (running, offered) = done?;
-    let Listing { mut tools, known, refused, .. } = offered;
-    // Sorted, so that the tool list does not depend on the order in which the server lists its
-    // tools.
-    tools.sort_by(|one, other| one.name.cmp(&other.name));
-    let configured = server.tools.iter().flatten();
-    let missing = configured.filter(|name| !known.contains(name)).cloned().collect();
-    let client = Arc::new(Client { server: server.clone(), running });
-    let mut taken = BTreeSet::new();
-    let tools = tools.into_iter().map(|tool| {
-        let name = sanitize::name(&server.name, &tool.name, &mut taken);
-        Arc::new(McpTool::new(Arc::clone(&client), name, tool))
-    });
-    Ok(Connected { tools: tools.collect(), missing, refused })
-}
 
 async fn handshake(server: &Server) -> Result<RunningService<RoleClient, ClientConfig>, String> {
     let implementation = Implementation::new("waterline", env!("CARGO_PKG_VERSION"));
@@ -108,6 +54,29 @@ pub(super) struct Client {
 }
 
 impl Client {
+    /// Starts or connects to a server and lists its tools. The error contains the server's name.
+    pub(super) async fn start(server: &Server) -> Result<(Self, Listing), String> {
+        let work = async {
+            let running = handshake(server).await?;
+            let offered = listing::list(server, &running).await.map_err(|error| {
+                format!(
+                    "MCP server {}: cannot list its tools: {}",
+                    server.name,
+                    describe(server, &error)
+                )
+            })?;
+            Ok::<_, String>((running, offered))
+        };
+        let Ok(done) = tokio::time::timeout(server.timeout, work).await else {
+            return Err(format!(
+                "MCP server {}: not ready after {:?} (timeout)",
+                server.name, server.timeout
+            ));
+        };
+        let (running, offered) = done?;
+        Ok((Self { server: server.clone(), running }, offered))
+    }
+
     /// Calls a tool by the name the server gave it.
     pub(super) async fn call(
         &self,

@@ -25,6 +25,7 @@ pub struct Server {
 
 /// How to connect to a server.
 #[derive(Clone)]
+#[non_exhaustive]
 pub enum Transport {
     /// A program that is started; messages go over its standard input and output.
     Command {

@@ -7,13 +7,14 @@
 
 mod client;
 mod config;
+mod connect;
 mod content;
 mod listing;
 mod sanitize;
 mod start;
 mod tool;
 
-pub use client::{Connected, connect};
 pub use config::{Server, Transport};
+pub use connect::{Connected, connect};
 pub use content::read_result;
 pub use tool::McpTool;

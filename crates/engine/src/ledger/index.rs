@@ -6,7 +6,7 @@ use std::hash::BuildHasher;
 
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
-use super::rank::doublings;
+use super::doublings::doublings;
 use super::value::{self, Kind};
 use crate::message::{Body, Message, Part, Role};
 

@@ -3,6 +3,7 @@
 //! model, so its quality does not depend on a summarizer.
 
 mod choice;
+mod doublings;
 mod index;
 mod rank;
 pub mod value;

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use super::doublings::doublings;
 use super::index::{Index, Seen};
 use super::value::Kind;
 
@@ -182,15 +183,6 @@ const fn kind_index(kind: Kind) -> usize {
         Kind::Link => 8,
         Kind::Cjk => 9,
     }
-}
-
-pub(super) fn doublings(count: usize) -> f64 {
-    (1.0 + self::count(count)).log2()
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts are far below 2^52")]
-const fn count(n: usize) -> f64 {
-    n as f64
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ mod fold_level;
 mod fold_report;
 mod frozen;
 mod generation;
+mod listed_values;
 mod stable_ledger;
 mod summary_block;
 

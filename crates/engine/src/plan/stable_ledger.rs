@@ -2,7 +2,7 @@
 //! unchanged. The provider's cache still holds it after a fold, while the rest of the block is
 //! written again.
 
-use super::summary_block::{list_parts, list_values};
+use super::listed_values::{list_parts, list_values};
 use crate::draft::{Draft, Slot, Treatment};
 use crate::history::{History, View};
 use crate::ledger::{Listing, Shown};

@@ -7,13 +7,11 @@ use std::sync::{Arc, LazyLock};
 
 use serde::Deserialize;
 
+pub use super::settings::GENERAL;
 use super::{Language, Summarise};
 
 /// The names of the built-in schemas.
 pub const NAMES: &[&str] = &["general", "init", "execute", "daily", "facts"];
-
-/// The schema of a policy that does not name one.
-pub const GENERAL: &str = "general";
 
 const FILES: [&str; 5] = [
     include_str!("../../presets/summaries/general.toml"),

@@ -2,8 +2,10 @@
 
 use serde::Deserialize;
 
-use super::schema;
 use crate::setting::{Size, Threshold};
+
+/// The schema of a policy that does not name one.
+pub const GENERAL: &str = "general";
 
 /// How dropped messages are summarized.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -83,7 +85,7 @@ impl Default for Summarise {
             min_messages: 0,
             update_messages: 0,
             update_ratio: Size::percent(0),
-            schema: schema::GENERAL.into(),
+            schema: GENERAL.into(),
             prompt: String::new(),
             heading: "Earlier in this conversation".into(),
             question: "Summarize the conversation so far: what was asked, what was done, and \

@@ -19,7 +19,6 @@ use crate::show::DIM;
 use crate::show::rows::{Row, Span, Text, rows};
 use block::{Code, Container, Fence, marker};
 use inline::{Link, is_reference, with_joiners};
-use lines::first_line;
 use progress::without_underline;
 
 const CODE: Style = AnsiColor::Cyan.on_default();
@@ -227,4 +226,8 @@ impl<'a> Renderer<'a> {
             _ => {}
         }
     }
+}
+
+fn first_line(text: &str) -> &str {
+    text.split('\n').next().unwrap_or_default()
 }

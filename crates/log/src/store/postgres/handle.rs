@@ -7,16 +7,12 @@ use postgres::fallible_iterator::FallibleIterator;
 use postgres::types::ToSql;
 use postgres::{Client, Statement};
 
-use super::server::{Server, quoted};
 use crate::error::{LogError, Result};
 use crate::store::migrate::migrate;
 use crate::store::{Connection, Dialect, Row, Value, values};
 
 /// The key of the advisory lock that a migration holds: an arbitrary number.
 const MIGRATION_LOCK: i64 = 0x7761_7465_726c_696e;
-
-/// A connection of the pool.
-pub(super) type Pooled = r2d2::PooledConnection<Server>;
 
 /// A connection with its prepared statements.
 pub(super) struct Handle {
@@ -128,31 +124,8 @@ impl Connection for Handle {
     }
 }
 
-impl Connection for Pooled {
-    fn run(&mut self, sql: &str, values: &[Value]) -> Result<u64> {
-        (**self).run(sql, values)
-    }
-
-    fn each(
-        &mut self,
-        sql: &str,
-        values: &[Value],
-        visit: &mut dyn FnMut(Row) -> Result<()>,
-    ) -> Result<()> {
-        (**self).each(sql, values, visit)
-    }
-
-    fn batch(&mut self, sql: &str) -> Result<()> {
-        (**self).batch(sql)
-    }
-
-    fn dialect(&self) -> Dialect {
-        Dialect::Postgres
-    }
-
-    fn name(&self) -> &str {
-        &self.name
-    }
+pub(super) fn quoted(schema: &str) -> String {
+    format!("\"{}\"", schema.replace('"', "\"\""))
 }
 
 /// Returns the innermost cause: the driver's own message is only "error connecting to server".

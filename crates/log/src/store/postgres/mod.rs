@@ -6,15 +6,17 @@
 //! of their own.
 
 mod handle;
+mod pooled;
 mod server;
 mod value;
 
 use std::path::Path;
 use std::time::Duration;
 
-use handle::{Handle, Pooled, cause};
+use handle::{Handle, cause, quoted};
+use pooled::Pooled;
 use postgres::Config;
-use server::{Parameters, Server, name_of, quoted, split_parameters};
+use server::{Parameters, Server, name_of, split_parameters};
 
 use super::transaction::Transaction;
 use super::{Connection, Finish, Job, Store, Work, values};

@@ -7,7 +7,7 @@ use std::time::Duration;
 use postgres::{Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::handle::{Handle, cause, explain};
+use super::handle::{Handle, cause, explain, quoted};
 use crate::error::{LogError, Result};
 use crate::store::Connection as _;
 
@@ -53,10 +53,6 @@ pub(super) fn split_parameters(url: &str) -> (String, Parameters) {
     }
     let query = rest.join("&");
     (if query.is_empty() { base.to_owned() } else { format!("{base}?{query}") }, parameters)
-}
-
-pub(super) fn quoted(schema: &str) -> String {
-    format!("\"{}\"", schema.replace('"', "\"\""))
 }
 
 impl Server {

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use waterline::json::{self, Fields};
-use waterline::message::{Message, Role, Wire};
+use waterline::message::{Message, Raw, Role, Wire};
 
 use crate::answer::{Answer, Decoder, Delta, Failure, Stop, Usage};
-use crate::wire::read::{number, string_field};
+use crate::wire::read::{Reader, number, string_field};
 
 #[derive(Default)]
 pub(super) struct Stream {
@@ -147,7 +147,11 @@ impl Item {
             ];
             (self.kind == "message" && !self.text.is_empty()).then(|| json::object(fields))
         })?;
-        crate::wire::parse_stored(Arc::new(json), Wire::OPENAI_RESPONSES, Role::Assistant)
+        let item = super::parse::item(&json, &mut Reader::default()).ok();
+        let mut message = item.filter(|message| message.role == Role::Assistant)?;
+        let length = json.len();
+        message.raw = Raw::new(Wire::OPENAI_RESPONSES, Arc::new(json), 0..length);
+        Some(message)
     }
 }
 

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use super::lines::first_line;
-use super::{Line, Renderer};
+use super::{Line, Renderer, first_line};
 use crate::show::DIM;
 use crate::show::rows::{Row, Span, Text, columns};
 use crate::terminal::markdown::languages::Language;

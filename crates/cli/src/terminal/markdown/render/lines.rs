@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::block::Container;
 use super::inline::JOINER;
-use super::{Line, Renderer};
+use super::{Line, Renderer, first_line};
 use crate::show::plain;
 use crate::show::rows::{Break, Span, Text};
 
@@ -67,8 +67,4 @@ impl<'a> Renderer<'a> {
         let spans = vec![Span::plain(plain(&text.trim_end().replace(JOINER, "")))];
         Text { hang: prefix.clone(), prefix, spans, at: Break::Anywhere }
     }
-}
-
-pub(super) fn first_line(text: &str) -> &str {
-    text.split('\n').next().unwrap_or_default()
 }

@@ -4,9 +4,8 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, Tag};
 
-use super::Renderer;
 use super::block::Fence;
-use super::lines::first_line;
+use super::{Renderer, first_line};
 
 /// Removes an unfinished line of dashes, which may become a list or a rule, so that it does not
 /// turn the line above into a heading.
