@@ -44,7 +44,6 @@ use crate::event::Event;
 use crate::instructions::{self, Instructions};
 use crate::middleware::{Chain, Finished, Hook, HookContext, SyntheticResult, Verdict};
 use crate::observer::{Frontend, Observer, Observers};
-use crate::offline::Offline;
 use crate::schema::{self, AnswerSchema};
 use crate::skill;
 use crate::state::{self, Local, State};
@@ -89,9 +88,10 @@ impl Agent {
     pub async fn open(
         log: Log,
         session: &str,
-        config: AgentConfig,
+        mut config: AgentConfig,
         frontend: Arc<dyn Frontend>,
     ) -> Result<Self, AgentError> {
+        config.apply_settings()?;
         let recorder = Recorder::new(log.clone(), session, config.workspaces.clone());
         let shared = Arc::new(Shared::new(config.clone(), recorder));
         let mut observers: Vec<Arc<dyn Observer>> =
@@ -140,7 +140,9 @@ impl Agent {
         };
         let has_stored_tools = stored_tools.is_some();
         session_config.tools = stored_tools.unwrap_or_else(|| config.toolbox.definitions());
-        Offline::connect(&session_config, &log);
+        if let Some(offline) = &config.offline {
+            offline.connect(&log, session_config.memory.clone());
+        }
         let mut live = LiveSession::open(log, session, session_config).await?;
         let encoders = config.session.encoders.clone();
         let recall = Recall::new(environment::without_notes).with_encoders(encoders);

@@ -7,6 +7,7 @@ use crate::state::{ApprovalRequest, Question};
 
 /// The reply to a request for approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ApprovalReply {
     /// Run the call.
     Allow,

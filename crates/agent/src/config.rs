@@ -23,6 +23,7 @@ use crate::instructions::InstructionFiles;
 use crate::limits::Limits;
 use crate::middleware::Middleware;
 use crate::observer::Observer;
+use crate::offline::Offline;
 use crate::policy::Policies;
 use crate::role::Role;
 use crate::skill::Skill;
@@ -50,6 +51,8 @@ pub struct AgentConfig {
     pub session: SessionConfig,
     /// Finds the models that roles and fallbacks name.
     pub models: FindModel,
+    /// The offline model, if one of the models may be it: it quotes from the agent's log and memory.
+    pub offline: Option<Offline>,
     /// The available tools.
     pub toolbox: Toolbox,
     /// Limits on the work of a turn.
@@ -88,6 +91,8 @@ pub struct AgentConfig {
     pub notices: Vec<String>,
     /// Settings that are not applied yet.
     settings: Vec<Arc<dyn Setting>>,
+    /// Whether the tool definitions were limited to their share of the window.
+    is_limited: bool,
     /// The names passed to [`add`](Self::add).
     named: Vec<&'static str>,
     /// Whether the setting `summarization` chose the policy.
@@ -101,6 +106,7 @@ impl AgentConfig {
         Self {
             session,
             models: Arc::new(|name| Err(format!("unknown model {name:?}"))),
+            offline: None,
             toolbox,
             limits: Limits::default(),
             approval: Approval::default(),
@@ -120,22 +126,25 @@ impl AgentConfig {
             tool_waits: Vec::new(),
             notices: Vec::new(),
             settings: Vec::new(),
+            is_limited: false,
             named: Vec::new(),
             summarization_set: false,
         }
     }
 
-    /// Applies the settings that were added by name. They override fields that were set before.
+    /// Applies the settings that were added by name, each once. They override fields that were set
+    /// before. Opening an agent applies those that are left.
     ///
     /// # Errors
     /// When a setting is invalid, for example names a model or a tool that does not exist.
     pub fn apply_settings(&mut self) -> Result<(), AgentError> {
-        for setting in self.settings.clone() {
+        for setting in std::mem::take(&mut self.settings) {
             setting.apply(self)?;
         }
-        if !self.named.contains(&"tool_selector") {
+        if !self.is_limited && !self.named.contains(&"tool_selector") {
             self.limit_definitions();
         }
+        self.is_limited = true;
         Ok(())
     }
 
@@ -205,7 +214,7 @@ mod tests {
     /// Returns a configuration with the offline model.
     pub(super) fn config() -> AgentConfig {
         let session_config = SessionConfig::new(
-            crate::offline::Offline::candidate(""),
+            crate::offline::Offline::default().target(),
             Policy::preset_with("auto", &[]).unwrap(),
         );
         let toolbox = Toolbox::new(Arc::new(Shell::unconfined()));

@@ -14,6 +14,7 @@ use crate::state::Todo;
 /// What failed when a turn ended with an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
+#[non_exhaustive]
 pub enum FailureKind {
     /// The model call failed, or its answer could not be used.
     Model,
@@ -243,6 +244,8 @@ enum Line<'a> {
         of: Box<Line<'a>>,
     },
     Ends,
+    /// An event that this version does not know.
+    Unknown,
 }
 
 impl<'a> Line<'a> {
@@ -301,6 +304,7 @@ impl<'a> Line<'a> {
             }
             CallEvent::Notice(text) => Self::Notice { text },
             CallEvent::Raw(raw) => Self::Raw { name: raw.name.as_deref(), data: &raw.data },
+            _ => Self::Unknown,
         }
     }
 }

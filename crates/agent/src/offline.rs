@@ -2,7 +2,6 @@
 //! memory that match a question, carries out a few simple requests with tools, and says what it is.
 //! It is enough to try everything else without an API key.
 
-use std::any::Any;
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
@@ -13,7 +12,7 @@ use waterline_log::Log;
 use waterline_memory::{Memory, Source};
 use waterline_provider::answer::{Answer, Delta, Stop, Usage};
 use waterline_provider::{Event, EventStream, Model, Request, wire};
-use waterline_session::{ModelTarget, SessionConfig, WindowSource};
+use waterline_session::{ModelTarget, WindowSource};
 
 use crate::environment::without_notes;
 
@@ -37,10 +36,11 @@ const ABOUT: &str = "I am the offline model: no language model is connected, so 
 const BRIEF: &str = "(I am the offline model: I can only quote.)";
 
 /// The offline model. Until it is connected to a log, it knows only the context of each call.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Offline {
     hint: String,
-    sources: OnceLock<Sources>,
+    /// Shared by all clones: models are chosen before the log is opened.
+    sources: Arc<OnceLock<Sources>>,
 }
 
 /// The sources of quotations.
@@ -54,28 +54,22 @@ impl Offline {
     /// Returns the offline model. `hint` says how to connect a real model; it is added to the
     /// model's description of itself.
     pub fn new(hint: impl Into<String>) -> Self {
-        Self { hint: hint.into(), sources: OnceLock::new() }
+        Self { hint: hint.into(), sources: Arc::default() }
     }
 
     /// Returns the offline model as a target for session configurations.
-    pub fn candidate(hint: impl Into<String>) -> ModelTarget {
+    #[must_use]
+    pub fn target(&self) -> ModelTarget {
         let source = WindowSource::Catalogue;
-        ModelTarget { window_source: source, ..ModelTarget::new(NAME, Self::new(hint)) }
+        ModelTarget { window_source: source, ..ModelTarget::new(NAME, self.clone()) }
     }
 
-    /// Lets the offline models of a session configuration quote from a log and from the configured
-    /// memory. Models are chosen before the log is opened, so an agent calls this when it opens its
-    /// session.
-    pub fn connect(config: &SessionConfig, log: &Log) {
-        let targets = [&config.model].into_iter().chain(&config.fallback).chain(&config.summariser);
-        for target in targets {
-            let model: &dyn Any = &*target.model;
-            if let Some(offline) = model.downcast_ref::<Self>() {
-                let sources = Sources { log: log.clone(), memory: config.memory.clone() };
-                // An error means it is connected already, to the same log.
-                drop(offline.sources.set(sources));
-            }
-        }
+    /// Lets this model and its clones quote from a log and from a memory. The first log counts.
+    /// An agent connects the model of its configuration
+    /// ([`AgentConfig::offline`](crate::AgentConfig::offline)) when it opens its session.
+    pub fn connect(&self, log: &Log, memory: Option<Arc<Memory>>) {
+        // An error means it is connected already, to the same log.
+        drop(self.sources.set(Sources { log: log.clone(), memory }));
     }
 }
 
@@ -117,7 +111,7 @@ impl Call {
     fn new(offline: &Offline, request: &Request<'_>) -> Self {
         let counter = model::Models::builtin().unknown().counter();
         let messages: usize = request.messages.iter().map(|message| counter.message(message)).sum();
-        let tools: usize = request.tools.iter().map(|tool| counter.tool(&tool.definition())).sum();
+        let tools: usize = request.tools.iter().map(|tool| counter.tool(tool)).sum();
         Self {
             newest: request.messages.last().map(|message| (*message).clone()),
             is_known: request.messages.iter().any(|message| message.text().contains(ABOUT)),

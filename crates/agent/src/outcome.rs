@@ -7,6 +7,7 @@ use crate::state::Waiting;
 
 /// How a turn ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Ending {
     /// The model gave an answer.
     Done,
@@ -27,6 +28,7 @@ pub enum Ending {
 
 /// The result of a turn.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Outcome {
     /// How it ended.
     pub ending: Ending,

@@ -25,15 +25,13 @@ fn user(text: &str) -> Vec<Message> {
 async fn live(directory: &Path, session: &str) -> LiveSession {
     let log = Log::open(&directory.join("log.db").display().to_string()).unwrap();
     log.create(Session::new(session)).unwrap();
+    let offline = Offline::new("Set ANTHROPIC_API_KEY.");
     let config = SessionConfig {
         tools: vec![tool("list_files"), tool("read_file")],
         memory: Some(Arc::new(Memory::new(directory.join("memory")))),
-        ..SessionConfig::new(
-            Offline::candidate("Set ANTHROPIC_API_KEY."),
-            Policy::preset("auto").unwrap(),
-        )
+        ..SessionConfig::new(offline.target(), Policy::preset("auto").unwrap())
     };
-    Offline::connect(&config, &log);
+    offline.connect(&log, config.memory.clone());
     LiveSession::open(log, session, config).await.unwrap()
 }
 

@@ -138,6 +138,7 @@ impl Printer {
             Ending::Limit(why) => ("limit", Some(why.clone())),
             Ending::Halted(why) => ("halted", Some(why.clone())),
             Ending::Waiting(_) => ("waiting", odd(outcome, &live.session().id)),
+            _ => ("halted", None),
         };
         let line = json!({
             "event": "answer",

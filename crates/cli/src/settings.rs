@@ -60,12 +60,17 @@ pub const fn approval(mode: Mode) -> &'static str {
     }
 }
 
-/// Returns the model table's entry for a model, or a default with a warning if it has none.
-pub fn model(name: Option<&str>) -> (Arc<Model>, Option<Warning>) {
-    if let Some(known) = name.and_then(|name| Models::builtin().find(name)) {
+/// Returns the model catalogue with the models that the user's config describes.
+pub fn models() -> Result<Models, ConfigError> {
+    Ok(Config::load(Arc::clone(environment()))?.catalogue())
+}
+
+/// Returns the catalogue's entry for a model, or a default with a warning if it has none.
+pub fn model(models: &Models, name: Option<&str>) -> (Arc<Model>, Option<Warning>) {
+    if let Some(known) = name.and_then(|name| models.find(name)) {
         return (known, None);
     }
-    let model = Models::builtin().unknown();
+    let model = models.unknown();
     let window = model.input_window();
     let text = match name {
         Some(name) => text!("model-unknown", name = name, window = window),

@@ -274,6 +274,31 @@ fn tokens_are_counted_by_part_and_method() {
     assert!(ended.out.contains("unknown model \"no-such-model\""), "{}", ended.out);
 }
 
+/// A model that the config describes is as good as one of the built-in table.
+#[test]
+fn models_of_the_config_are_known_to_plan_and_tokens() {
+    let home = tempfile::tempdir().unwrap();
+    let directory = home.path().join("waterline");
+    std::fs::create_dir(&directory).unwrap();
+    let text = "[models.mine]\ntokenizer = \"o200k\"\noutput = 1000\n";
+    std::fs::write(directory.join("config.toml"), text).unwrap();
+    let ended = |arguments: &[&str]| {
+        let mut command = waterline();
+        command.env("XDG_CONFIG_HOME", home.path()).args(arguments).write_stdin(CHAT);
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    let counted = &json_lines(&ended(&["tokens", "-", "--model", "mine", "--json"]))[0];
+    assert_eq!(
+        (counted["tokens"].as_u64(), counted["exact"].as_bool()),
+        (Some(10), Some(true)),
+        "{counted}"
+    );
+    let planned = &json_lines(&ended(&["plan", "-", "--model", "mine", "--json"]))[0];
+    assert_eq!(planned["warnings"], serde_json::json!([]), "{planned}");
+    let planned = &json_lines(&ended(&["plan", "-", "--model", "other", "--json"]))[0];
+    assert!(planned["warnings"][0].as_str().unwrap().contains("unknown model"), "{planned}");
+}
+
 #[test]
 fn check_reports_what_a_provider_would_refuse() {
     let orphan =

@@ -183,6 +183,7 @@ async fn base_agent_config(
     if let Support::None(why) = &support {
         notices.push(Notice::Unconfined(why.clone()));
     }
+    agent.offline = Some(config.offline.clone());
     let model_config = config.clone();
     agent.models = Arc::new(move |name| {
         Models { config: &model_config }.find(name).map_err(|error| error.full_text())

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use waterline_agent::ModelPolicy;
+use waterline::Models;
+use waterline_agent::{ModelPolicy, Offline};
 use waterline_sandbox::small_file;
 
 use crate::environment::{self, Environment};
@@ -16,6 +17,10 @@ use crate::prices::Prices;
 use crate::seed::SEEDS;
 use crate::settings::{PROJECT, Settings};
 use crate::tokenizer::Tokenizer;
+
+/// How to connect a real model, which the offline model says of itself.
+const OFFLINE_HINT: &str = "Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, start a \
+                            local server, or configure a model and its address.";
 
 /// The name of the user's config file, in the user's config directory.
 const USER_FILE: &str = "config.toml";
@@ -43,6 +48,8 @@ pub struct Config {
     pub(crate) project_policies: BTreeSet<String>,
     pub(crate) origins: Origins,
     pub(crate) prices: Prices,
+    /// The offline model. The agent connects it to its log.
+    pub(crate) offline: Offline,
 }
 
 impl Config {
@@ -59,7 +66,15 @@ impl Config {
             project_policies: BTreeSet::new(),
             origins: Origins::built_in(),
             prices: Prices::built_in(),
+            offline: Offline::new(OFFLINE_HINT),
         }
+    }
+
+    /// Returns the model catalogue with the models that the settings describe.
+    #[must_use]
+    pub fn catalogue(&self) -> Models {
+        let entries = self.settings.models.iter().map(|(name, own)| own.entry(name));
+        Models::builtin().with(entries)
     }
 
     /// Reads the user's file, the project's file and the environment variables.

@@ -41,6 +41,7 @@ const ALLOWED_IN_FILE: [&str; 3] = ["WATERLINE_MODEL", "WATERLINE_POLICY", "WATE
 
 /// Where a variable was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum VariableOrigin {
     /// In the process's environment.
     Process,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use waterline::message::Wire;
 use waterline::model::Models as Catalogue;
-use waterline_agent::{OFFLINE, Offline};
+use waterline_agent::OFFLINE;
 use waterline_provider::address::is_local;
 use waterline_provider::http::{Endpoint, Key, Timeouts};
 use waterline_provider::{local, wire};
@@ -220,13 +220,13 @@ impl Models<'_> {
         }
         match local::find(&local::USUAL).await {
             Some(found) => self.local(found, overrides),
-            None => Ok(offline()),
+            None => Ok(self.config.offline.target()),
         }
     }
 
     fn target(&self, name: &str, own: &ModelSettings) -> Result<ModelTarget, ConfigError> {
         if name == OFFLINE {
-            return Ok(offline());
+            return Ok(self.config.offline.target());
         }
         let wire = own.wire.unwrap_or_else(|| wire::of_model(name));
         let key = key(name, wire, own, &self.config.environment)?;
@@ -264,14 +264,6 @@ impl Models<'_> {
             ..usual
         }
     }
-}
-
-/// Returns the offline model, whose answer explains how to connect a real one.
-fn offline() -> ModelTarget {
-    Offline::candidate(
-        "Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, start a local server, \
-         or configure a model and its address.",
-    )
 }
 
 /// Returns a model's key. A provider's key is not sent to another address unless the user

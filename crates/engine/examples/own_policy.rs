@@ -6,9 +6,7 @@
 use std::sync::Arc;
 
 use waterline::history::AtomKind;
-use waterline::plan::Draft;
-use waterline::stage::Stage;
-use waterline::{Context, Message, Policy, PolicyError};
+use waterline::{Context, Draft, Message, Policy, PolicyError, Stage};
 
 /// Policies are TOML; `waterline::stage::STAGES` lists the stages and their keys.
 const POLICY: &str = r#"

@@ -37,17 +37,22 @@ pub mod stage;
 pub mod summary;
 mod thinking;
 pub mod tokens;
+mod tool;
 pub mod truncate;
 pub mod validity;
 pub mod warning;
 mod wire;
 
 pub use context::{Context, ContextBuilder, Next};
-pub use message::{Message, Part, Role, ToolCall, ToolResult, Truncated};
+pub use history::History;
+pub use message::{Body, Image, Message, Part, Role, ToolCall, ToolResult, Truncated, Wire};
 pub use model::{Model, ModelEntry, Models};
-pub use plan::{Action, Figures, FoldLevel, Slot, Treatment, Truncation, Wanted};
+pub use plan::{
+    Action, Draft, Figures, FoldLevel, Generation, Plan, Slot, Treatment, Truncation, Wanted,
+};
 pub use policy::{Policy, PolicyError};
 pub use stage::Stage;
 pub use summary::Summary;
 pub use tokens::{Calibration, Counter, Method};
+pub use tool::Tool;
 pub use warning::{Warning, WarningKind};

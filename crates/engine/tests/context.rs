@@ -3,8 +3,8 @@
 
 use waterline::plan::Generation;
 use waterline::{
-    Context, Counter, FoldLevel, Message, Method, Model, ModelEntry, Models, Policy, ToolCall,
-    Treatment, WarningKind,
+    Context, Counter, FoldLevel, Message, Method, Model, ModelEntry, Models, Policy, Tool,
+    ToolCall, Treatment, WarningKind,
 };
 
 fn small() -> Context {
@@ -215,4 +215,19 @@ fn a_slot_records_truncations_and_their_artifacts() {
     assert_eq!(json["truncated"][0]["total"], 17_000);
     let whole = context.slots().iter().find(|slot| slot.treatment == Treatment::Verbatim).unwrap();
     assert_eq!(serde_json::to_value(whole).unwrap().get("truncated"), None);
+}
+
+/// A tool is sent with every call, so its definition takes tokens.
+#[test]
+fn tools_count() {
+    let counter = Counter::new(Method::Chars4, 1_000);
+    let tool = Tool::new("tide", "Look up the next high tide.", r#"{"type":"object"}"#);
+    let tokens = counter.tool(&tool);
+    assert!(tokens > 10, "{tokens}");
+    let mut with = Context::builder().counter(counter).tool(tool).build().unwrap();
+    let mut without = Context::builder().counter(counter).build().unwrap();
+    for context in [&mut with, &mut without] {
+        context.push(Message::user("How high is the tide?"));
+    }
+    assert_eq!(with.plan().tokens().after, without.plan().tokens().after + tokens);
 }

@@ -14,7 +14,7 @@ use waterline::message::{Message, Part, Role, ToolCall};
 use waterline::policy::{FoldRule, Policy, Size};
 use waterline::stage::{Halve, Repair, RepairMode, Stage, Trim, Window};
 use waterline::{
-    Action, Context, Counter, Figures, Method, Slot, Treatment, Wanted, Warning, WarningKind,
+    Action, Context, Counter, Figures, Method, Slot, Tool, Treatment, Wanted, Warning, WarningKind,
 };
 use waterline_testkit::{messages, show};
 
@@ -393,12 +393,14 @@ fn s0_75_window_with_a_summary_above_a_hundred_messages() {
 /// S1.8: system prompt and tool definitions count.
 #[test]
 fn s1_8_system_prompt_and_tools_count() {
-    let tool = "x".repeat(400);
+    let tool = Tool::new("find", "x".repeat(400), "{}");
+    let definition = counter().tool(&tool);
+    assert!(definition > 100, "{definition}");
     let mut context =
         Context::builder().window(1_000).counter(counter()).tool(tool).build().unwrap();
     context.extend(messages("S:12345678 H:12345678"));
     let tokens = context.plan().tokens();
-    assert_eq!((tokens.before, tokens.after), (104, 104));
+    assert_eq!((tokens.before, tokens.after), (4 + definition, 4 + definition));
 }
 
 /// C2.2: the preset `chat` folds when a turn starts; inside a turn only above its limit, and then

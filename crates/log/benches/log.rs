@@ -234,7 +234,7 @@ fn open_and_plan(directory: &Path) {
         let planned = plan(&Input::new(&history, &generation, &policy, budget, &model));
         let fold = match &planned.action {
             Action::Fold { reason, .. } => Some(Fold { reason: reason.clone(), ..Fold::default() }),
-            Action::Extend => None,
+            _ => None,
         };
         let from = if fold.is_some() { 0 } else { generation.slots().len() };
         generation.freeze(&history, planned);

@@ -11,6 +11,7 @@ use crate::tree::{Path, Tip, grow, ids_after, tip_of};
 
 /// The result of appending messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Appended {
     /// The id of the session.
     pub session: String,
@@ -97,6 +98,7 @@ impl Log {
 
 /// How an offered conversation relates to a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Offered {
     /// It continues the session, and its new messages were appended.
     Continued,

@@ -40,6 +40,7 @@ pub struct Found {
 
 /// How a session continues after the messages that it shares with a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum End {
     /// The session ends there: append the new messages to it.
     Here,

@@ -13,6 +13,7 @@ use crate::tree::{Run, hash};
 
 /// A stored message.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Entry {
     /// The id, a hash of this message and all messages before it.
     pub id: Id,

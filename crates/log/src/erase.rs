@@ -12,6 +12,7 @@ use crate::toolset;
 
 /// What [`Log::erase`] deletes.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum EraseTarget {
     /// One session and its sub-agents.
     Session(String),

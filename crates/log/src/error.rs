@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 /// An error of a [`Log`](crate::Log).
 #[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum LogError {
     /// The log URL is invalid or its scheme is unsupported.
     #[error(

@@ -17,6 +17,7 @@ pub const SUMMARY_JOB: &str = "summary";
 
 /// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum JobState {
     /// The job waits for a worker, or for the time of its next attempt.
     Waiting,

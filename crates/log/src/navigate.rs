@@ -13,6 +13,7 @@ use crate::tree::{Path, Tip, id_at, tip_of};
 
 /// The target of [`Log::rewind`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum RewindTarget {
     /// Keep this number of messages.
     Position(u64),
@@ -53,6 +54,7 @@ impl Kind {
 
 /// A branch that a session is on, or has left.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Branch {
     /// The last message of the branch.
     pub tip: Tip,

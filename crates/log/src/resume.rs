@@ -22,6 +22,7 @@ use crate::tree::Tip;
 
 /// A session that is ready for its next call.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Resumed {
     /// The session as stored.
     pub session: Session,

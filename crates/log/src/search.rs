@@ -28,6 +28,7 @@ const ARTIFACT_DIGITS: usize = 16;
 
 /// A search result.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Hit {
     /// The message. For an artifact, the message that refers to it.
     pub entry: Entry,

@@ -7,6 +7,7 @@ use crate::store::{Connection, values};
 
 /// Statistics about a log, returned by [`Log::stats`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Stats {
     /// Number of sessions.
     pub sessions: u64,

@@ -17,6 +17,7 @@ use crate::tree::{Path, Run, Tip, id_at};
 
 /// The result of [`Log::verify`]. The log is intact if `problems` is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Verified {
     /// Messages that match their ids.
     pub messages: u64,

@@ -19,6 +19,7 @@ const TRIES: usize = 5;
 
 /// The section that a memory belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Section {
     /// Content that was dropped from the context.
     Trimmed,

@@ -2,6 +2,7 @@
 
 /// A message that was found.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Hit {
     /// The number that `Index::add` returned.
     pub message: usize,
@@ -14,6 +15,7 @@ pub struct Hit {
 
 /// Why a message was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Reason {
     /// It has these words of the question.
     Words(Vec<String>),

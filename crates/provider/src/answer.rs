@@ -8,6 +8,7 @@ use waterline::message::Message;
 
 /// An increment of a streamed answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Delta {
     /// More text of the answer.
     Text(String),
@@ -33,6 +34,7 @@ pub enum Delta {
 
 /// Why an answer ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Stop {
     /// The model finished its answer.
     End,

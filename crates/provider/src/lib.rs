@@ -17,8 +17,11 @@ pub mod retry;
 mod stream;
 pub mod wire;
 
+pub use answer::{Answer, Delta, Stop, Usage};
 pub use connect::connection_cause;
 pub use error::{CallError, Refused};
 pub use facts::{ModelFacts, ReportedPrice};
+pub use http::{Endpoint, Key, Timeouts};
 pub use model::{Model, Request, ask};
 pub use stream::{Event, EventStream, RawEvent, decode};
+pub use wire::{Options, Shape, Tool};

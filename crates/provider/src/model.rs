@@ -1,8 +1,8 @@
 //! The [`Model`] trait that sessions call. [`crate::http::Endpoint`] implements it over HTTP; an
 //! application can implement it for a cloud SDK, a router or a mock.
 
-use std::any::Any;
 use std::fmt;
+use std::sync::Arc;
 
 use futures_util::StreamExt;
 use futures_util::future::BoxFuture;
@@ -17,9 +17,8 @@ use crate::wire::{self, Options, Rendered, Tool};
 /// A model that can be called. Only [`Model::call`] is required.
 ///
 /// ```
-/// use waterline::message::Message;
-/// use waterline_provider::answer::{Answer, Stop};
-/// use waterline_provider::{Event, EventStream, Model, Request};
+/// use waterline::Message;
+/// use waterline_provider::{Answer, Event, EventStream, Model, Request, Stop};
 ///
 /// /// Echoes the newest message.
 /// struct Echo;
@@ -33,7 +32,7 @@ use crate::wire::{self, Options, Rendered, Tool};
 ///     }
 /// }
 /// ```
-pub trait Model: Any + Send + Sync {
+pub trait Model: Send + Sync {
     /// Calls the model. The returned stream owns what it needs of the request, and makes the call
     /// when polled. Its last event is [`Event::Answer`] or an error.
     fn call(&self, request: Request<'_>) -> EventStream;
@@ -79,6 +78,44 @@ impl fmt::Debug for dyn Model {
         write!(f, "Model({} {})", self.wire(), self.address())
     }
 }
+
+/// Forwards every method to the model that a pointer points to.
+macro_rules! forward {
+    ($pointer:ident) => {
+        impl<M: Model + ?Sized> Model for $pointer<M> {
+            fn call(&self, request: Request<'_>) -> EventStream {
+                (**self).call(request)
+            }
+
+            fn wire(&self) -> Wire {
+                (**self).wire()
+            }
+
+            fn address(&self) -> &str {
+                (**self).address()
+            }
+
+            fn provider(&self) -> &str {
+                (**self).provider()
+            }
+
+            fn takes_shape(&self, with_tools: bool) -> bool {
+                (**self).takes_shape(with_tools)
+            }
+
+            fn can_summarise(&self) -> bool {
+                (**self).can_summarise()
+            }
+
+            fn facts<'a>(&'a self, model: &'a str) -> BoxFuture<'a, ModelFacts> {
+                (**self).facts(model)
+            }
+        }
+    };
+}
+
+forward!(Arc);
+forward!(Box);
 
 static NO_OPTIONS: Options = Options::NONE;
 

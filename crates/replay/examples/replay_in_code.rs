@@ -7,6 +7,7 @@
 use std::ops::ControlFlow;
 
 use waterline::message::{Message, ToolCall, Wire};
+use waterline::model::Models;
 use waterline::policy::Policy;
 use waterline::tokens::Method;
 use waterline_replay::price::Prices;
@@ -17,8 +18,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let config = ReplayConfig {
         policies: vec![Policy::preset("tail")?, Policy::preset("auto")?],
         windows: vec![1_000],
-        prices: Prices::named("cached").ok_or("no such price list")?,
+        prices: Prices::named("cached", &Models::builtin()).ok_or("no such price list")?,
         model: None,
+        models: Models::builtin(),
         method: Some(Method::Chars4),
         trace: false,
         learn: false,

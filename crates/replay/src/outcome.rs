@@ -1,5 +1,6 @@
 //! The configuration and the outcome of a replay.
 
+use waterline::Models;
 use waterline::policy::Policy;
 use waterline::tokens::Method;
 
@@ -19,6 +20,8 @@ pub struct ReplayConfig {
     pub prices: Prices,
     /// The model to assume; by default the one in the transcript.
     pub model: Option<String>,
+    /// The catalogue that describes the models.
+    pub models: Models,
     /// The counting method; by default the model's.
     pub method: Option<Method>,
     /// Whether to record the values that were forgotten and the folds that dropped them.
@@ -29,6 +32,7 @@ pub struct ReplayConfig {
 
 /// The outcome of one policy on one conversation under one window.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Outcome {
     /// The policy's name.
     pub policy: String,

@@ -46,11 +46,11 @@ impl Prices {
         &SHIPPED
     }
 
-    /// Returns the price list with a name, or the one of a model in the catalogue.
+    /// Returns the price list with a name, or the one of a model in a catalogue.
     #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn named(name: &str, models: &Models) -> Option<Self> {
         let shipped = Self::shipped().iter().find(|list| list.name == name).cloned();
-        shipped.or_else(|| Models::builtin().find(name).map(|model| Self::of_model(name, &model)))
+        shipped.or_else(|| models.find(name).map(|model| Self::of_model(name, &model)))
     }
 
     fn of_model(name: &str, model: &Model) -> Self {
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn prefix_is_read_and_the_rest_written() {
-        let prices = Prices::named("cached").unwrap();
+        let prices = Prices::named("cached", &Models::builtin()).unwrap();
         let bill = prices.prompt(1_000, 1_200, false);
         assert!((bill.cost - (100.0 + 250.0)).abs() < 1e-9);
         assert_eq!((bill.read, bill.written), (1_000, 200));
@@ -142,13 +142,17 @@ mod tests {
 
     #[test]
     fn short_prompts_are_not_cached() {
-        let prices = Prices { minimum: 1_024, ..Prices::named("cached").unwrap() };
+        let prices =
+            Prices { minimum: 1_024, ..Prices::named("cached", &Models::builtin()).unwrap() };
         assert!((prices.prompt(500, 800, false).cost - 800.0).abs() < 1e-9);
     }
 
     #[test]
     fn models_have_price_lists() {
-        assert!((Prices::named("claude-fable-5-1").unwrap().read - 0.025).abs() < 1e-9);
-        assert_eq!(Prices::named("unknown"), None);
+        assert!(
+            (Prices::named("claude-fable-5-1", &Models::builtin()).unwrap().read - 0.025).abs()
+                < 1e-9
+        );
+        assert_eq!(Prices::named("unknown", &Models::builtin()), None);
     }
 }

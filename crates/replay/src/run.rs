@@ -2,7 +2,6 @@
 //! planned as it would have been.
 
 use waterline::message::{Message, Role, Wire};
-use waterline::model::Models;
 use waterline::tokens::Counter;
 use waterline_transcript::{Entry, Transcript};
 
@@ -41,11 +40,11 @@ pub fn replay(
     mut watch: impl FnMut(&Context<'_>),
 ) -> Vec<Outcome> {
     let name = config.model.as_deref().or(transcript.model.as_deref());
-    let model = Models::builtin().resolve(name.unwrap_or_default());
+    let model = config.models.resolve(name.unwrap_or_default());
     let counter = config
         .method
         .map_or_else(|| model.counter(), |method| Counter::new(method, model.image_tokens));
-    let tools = transcript.tools.iter().map(|tool| counter.tool(&tool.definition())).sum();
+    let tools = transcript.tools.iter().map(|tool| counter.tool(tool)).sum();
     // Summaries of the recording program are left out: the messages they replaced are still there.
     let entries: Vec<Entry> =
         transcript.entries.into_iter().filter(|entry| !entry.is_summary).collect();

@@ -35,14 +35,15 @@ struct Point {
     real: f64,
 }
 
-/// Compares one transcript, and adds the result to the figures of its model family.
+/// Compares one transcript, whose model is described in `models`, and adds the result to the figures of its model family.
 pub fn compare(
     transcript: Transcript,
     method: Option<Method>,
+    models: &Models,
     families: &mut BTreeMap<String, Accuracy>,
 ) {
     let name = transcript.model.clone().unwrap_or_default();
-    let model = Models::builtin().resolve(&name);
+    let model = models.resolve(&name);
     let counter =
         method.map_or_else(|| model.counter(), |method| Counter::new(method, model.image_tokens));
     let family = if model.prefix.is_empty() { "unknown".to_owned() } else { model.prefix.clone() };

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 use waterline::message::{Message, ToolCall, Wire};
+use waterline::model::Models;
 use waterline::policy::Policy;
 use waterline::tokens::Method;
 use waterline_replay::pool::{Job, replay_all};
@@ -42,8 +43,9 @@ fn config(policies: &[&str], windows: &[usize]) -> ReplayConfig {
     ReplayConfig {
         policies: policies.iter().map(|name| Policy::preset(name).unwrap()).collect(),
         windows: windows.to_vec(),
-        prices: Prices::named("cached").unwrap(),
+        prices: Prices::named("cached", &Models::builtin()).unwrap(),
         model: None,
+        models: Models::builtin(),
         method: Some(Method::Chars4),
         trace: true,
         learn: false,

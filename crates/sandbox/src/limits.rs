@@ -26,6 +26,7 @@ impl Default for ResourceLimits {
 /// The limit that a command exceeded and was killed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum ExceededLimit {
     /// [`ResourceLimits::processes`].
     Processes,

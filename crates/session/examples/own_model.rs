@@ -7,9 +7,8 @@
 use std::sync::Arc;
 
 use futures_util::stream;
-use waterline::message::{Message, Wire};
-use waterline_provider::answer::{Answer, Stop};
-use waterline_provider::{Event, EventStream, Model, Request};
+use waterline::{Message, Wire};
+use waterline_provider::{Answer, Event, EventStream, Model, Request, Stop};
 use waterline_session::{LiveSession, Log};
 
 /// Routes by the length of the newest message.

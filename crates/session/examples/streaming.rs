@@ -4,9 +4,7 @@
 #![expect(clippy::print_stdout, reason = "an example prints what it shows")]
 
 use futures_util::StreamExt;
-use waterline::message::Message;
-use waterline_provider::answer::Delta;
-use waterline_session::{Event, LiveSession, Log, Streamed};
+use waterline_session::{Delta, Event, LiveSession, Log, Message, Streamed};
 
 #[path = "echo/mod.rs"]
 mod echo;
@@ -22,6 +20,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             Streamed::Event(Event::Delta(Delta::Text(text))) => println!("delta: {text}"),
             Streamed::Event(other) => println!("event: {other:?}"),
             Streamed::Answer(answer) => println!("whole: {}", answer.text()),
+            _ => {}
         }
     }
     Ok(())

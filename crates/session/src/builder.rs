@@ -1,13 +1,15 @@
 //! Builds a session from a model, a log and defaults for everything else. [`SessionConfig`] has all
 //! the settings.
 
+use std::sync::Arc;
+
 use waterline::message::Message;
 use waterline::policy::Policy;
 use waterline_log::{AsyncLog, LogError, Session};
 use waterline_provider::Model;
 use waterline_provider::wire::{Options, Tool};
 
-use crate::config::{ModelTarget, SessionConfig};
+use crate::config::{ModelTarget, SessionConfig, WindowSource};
 use crate::error::SessionError;
 use crate::live::LiveSession;
 
@@ -27,7 +29,7 @@ pub struct Builder {
 
 impl LiveSession {
     /// Creates a builder for a session with a model. `name` is the model's name at its provider.
-    pub fn builder(name: impl Into<String>, model: impl Model) -> Builder {
+    pub fn builder(name: impl Into<String>, model: impl Model + 'static) -> Builder {
         Builder {
             model: ModelTarget::new(name, model),
             fallback: Vec::new(),
@@ -49,6 +51,14 @@ impl Builder {
     /// Sets the most tokens that a prompt may have.
     pub const fn window(mut self, tokens: usize) -> Self {
         self.model.window = Some(tokens);
+        self
+    }
+
+    /// Describes the model: how it counts tokens, its window, what it accepts. By default it is the
+    /// entry of the built-in catalogue.
+    pub fn about(mut self, model: waterline::Model) -> Self {
+        self.model.about = Arc::new(model);
+        self.model.window_source = WindowSource::Setting;
         self
     }
 

@@ -80,6 +80,7 @@ pub struct ModelTarget {
 
 /// Where the size of a model's window comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum WindowSource {
     /// The user set it.
     Setting,
@@ -93,7 +94,7 @@ pub enum WindowSource {
 
 impl ModelTarget {
     /// Creates a target for a model. `name` is the model's name at its provider.
-    pub fn new(name: impl Into<String>, model: impl Model) -> Self {
+    pub fn new(name: impl Into<String>, model: impl Model + 'static) -> Self {
         let name = name.into();
         let known = Models::builtin().find(&name);
         let window_source =

@@ -6,6 +6,7 @@ use waterline_provider::CallError;
 
 /// Why a call failed. Messages that were sent are already stored.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum SessionError {
     /// The log could not be read or written.
     #[error(transparent)]

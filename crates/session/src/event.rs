@@ -7,6 +7,7 @@ use waterline_provider::answer::Delta;
 
 /// An event during a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Event {
     /// An event of the provider's stream, unchanged, for a gateway whose client speaks the same
     /// wire. It precedes the deltas decoded from it. Emitted on request.

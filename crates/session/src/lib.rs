@@ -56,4 +56,6 @@ pub use registry::{SessionGuard, Sessions};
 pub use staged::AnswerNote;
 pub use stream::Streamed;
 pub use submit::{SubmitOutcome, Submitted};
-pub use waterline_log::Log;
+pub use waterline::{Message, Policy, Tool};
+pub use waterline_log::{AsyncLog, Log, Session};
+pub use waterline_provider::{Answer, CallError, Delta, Endpoint, Model, Options, Stop};

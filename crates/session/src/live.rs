@@ -113,8 +113,8 @@ impl LiveSession {
             Ok((resumed, log.last_usage(&id)?, model_stats::read(log)?))
         });
         let (resumed, usage, stats) = read.await?;
-        let Resumed { session, generation, history, cleared } = resumed;
-        let tools = config.tools.iter().map(|tool| counter.tool(&tool.definition())).sum();
+        let Resumed { session, generation, history, cleared, .. } = resumed;
+        let tools = config.tools.iter().map(|tool| counter.tool(tool)).sum();
         let mut live = Self {
             log,
             at: 0,
@@ -265,8 +265,7 @@ impl LiveSession {
         self.forced = None;
         // The session is read again, without what is staged.
         self.busy |= !self.staged.is_empty();
-        self.budget.tools =
-            config.tools.iter().map(|tool| self.history.counter().tool(&tool.definition())).sum();
+        self.budget.tools = config.tools.iter().map(|tool| self.history.counter().tool(tool)).sum();
         self.config = config;
         self.use_model(0);
     }

@@ -150,12 +150,11 @@ impl LiveSession {
         emit: &mut impl FnMut(Event),
     ) -> Result<(), SessionError> {
         if truncates(&plan) {
-            // Full texts become artifacts, each in its own write. New messages are stored first.
+            // Full texts become artifacts, in a write of their own. New messages are stored first.
             self.commit().await?;
             self.keep_truncated(&plan).await?;
         }
         let fold = match &plan.action {
-            Action::Extend => None,
             Action::Fold { reason, from } => {
                 let before = self.budget.calibration.correct(*from);
                 let fold = Fold {
@@ -167,6 +166,7 @@ impl LiveSession {
                 self.report_fold(&plan, &fold, emit);
                 Some(fold)
             }
+            _ => None,
         };
         if plan.tokens.after > self.budget.window && !std::mem::replace(&mut self.warned_full, true)
         {

@@ -16,6 +16,7 @@ use crate::live::LiveSession;
 
 /// An item of the stream of a call.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Streamed {
     /// An event during the call.
     Event(Event),

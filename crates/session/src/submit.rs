@@ -18,6 +18,7 @@ const MAX_ATTEMPTS: usize = 8;
 
 /// A conversation with its session.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Submitted {
     /// The session, for exclusive use by this caller.
     pub live: SessionGuard,
@@ -30,6 +31,7 @@ pub struct Submitted {
 
 /// How the session of a conversation was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum SubmitOutcome {
     /// No session of the user matched, so a new one was created.
     Created,

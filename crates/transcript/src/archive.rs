@@ -34,12 +34,18 @@ pub struct Imported {
 }
 
 /// Imports a recorded conversation: its messages, the usage of its model calls, and its
-/// compactions. Messages that are already in the log are not stored again.
+/// compactions. Messages that are already in the log are not stored again. `models` decides how
+/// tokens are counted.
 ///
 /// # Errors
 /// When the log cannot be read or written.
-pub fn import(log: &Log, transcript: &Transcript, user: Option<&str>) -> Result<Imported> {
-    let model = Models::builtin().resolve(transcript.model.as_deref().unwrap_or_default());
+pub fn import(
+    log: &Log,
+    transcript: &Transcript,
+    user: Option<&str>,
+    models: &Models,
+) -> Result<Imported> {
+    let model = models.resolve(transcript.model.as_deref().unwrap_or_default());
     let counter = model.counter();
     let recorded: Vec<&Recorded> =
         transcript.entries.iter().filter(|entry| !entry.is_summary).collect();

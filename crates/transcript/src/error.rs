@@ -4,6 +4,7 @@ use thiserror::Error;
 
 /// An error that makes a whole file unreadable.
 #[derive(Debug, Error)]
+#[non_exhaustive]
 pub enum TranscriptError {
     /// The file cannot be read.
     #[error("cannot read {name}")]

@@ -27,6 +27,7 @@ pub struct Transcript {
 
 /// The relation of a transcript to the session it came from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TranscriptKind {
     /// The session itself.
     #[default]

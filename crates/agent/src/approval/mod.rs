@@ -79,6 +79,7 @@ pub enum Decision {
 /// The effect of a user's rule on a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Ruling {
     /// Run it.
     Allow,

@@ -38,8 +38,8 @@ const LIST: [(&str, Add); 13] = [
 pub const PRESETS: [&str; 5] = ["default", "minimal", "production", "development", "human-in-loop"];
 
 impl AgentConfig {
-    /// Adds a middleware or a setting by name, with its options. A setting takes effect in
-    /// [`apply_settings`](Self::apply_settings).
+    /// Adds a middleware or a setting by name, with its options. A setting takes effect
+    /// when an agent is opened, or in [`apply_settings`](Self::apply_settings).
     ///
     /// # Errors
     /// When the name is unknown, or the options are invalid.

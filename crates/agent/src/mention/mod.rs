@@ -13,6 +13,7 @@ use crate::tool::{Callable, Tier};
 
 /// What a mention refers to. Names are looked up in this order.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Kind {
     /// A tool in the model's tool list.
     Tool,

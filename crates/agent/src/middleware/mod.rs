@@ -24,6 +24,7 @@ use crate::tool::Toolbox;
 
 /// A step that a hook can jump to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum To {
     /// Call the model.
     Model,
@@ -35,6 +36,7 @@ pub enum To {
 
 /// The verdict of a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Verdict {
     /// Continue.
     Ok,

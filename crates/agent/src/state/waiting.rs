@@ -50,6 +50,7 @@ pub struct Question {
 /// What a turn waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
+#[non_exhaustive]
 pub enum Waiting {
     /// The approval of a call.
     Approval(ApprovalRequest),

@@ -48,6 +48,7 @@ impl Output {
 
 /// A change to the session that a tool requests.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum Effect {
     /// Replaces the task list.
     Todos(Vec<Todo>),

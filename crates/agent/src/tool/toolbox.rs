@@ -36,6 +36,7 @@ use waterline_sandbox::Shell;
 
 /// The status of a tool in a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Tier {
     /// The tool exists but is disabled.
     Discovered,
@@ -241,7 +242,7 @@ impl Toolbox {
     /// into `budget` tokens together with all other tools are described in short in the system
     /// prompt. Returns their number.
     pub(crate) fn limit_tokens(&mut self, counter: &Counter, budget: usize) -> usize {
-        let tokens = |entry: &Entry| counter.tool(&definition(&*entry.tool).definition());
+        let tokens = |entry: &Entry| counter.tool(&definition(&*entry.tool));
         let is_listed = |entry: &&Entry| entry.enabled && entry.place == Place::List;
         let all: usize = self.tools.iter().filter(is_listed).map(tokens).sum();
         if all <= budget {

@@ -114,7 +114,7 @@ fn report(
     show: impl FnOnce(&Report<'_>) -> Result<()>,
 ) -> Result<()> {
     let model_name = arguments.model.clone().or_else(|| conversation.model.clone());
-    let (model, unknown) = settings::model(model_name.as_deref());
+    let (model, unknown) = settings::model(&settings::models()?, model_name.as_deref());
     let mut warnings: Vec<Warning> = unknown.into_iter().collect();
     warnings.extend(policy.warnings.iter().map(|text| Warning::new(WarningKind::Setting, text)));
     let messages = std::mem::take(&mut conversation.messages);
@@ -181,7 +181,7 @@ fn budget(arguments: &Arguments, model: &Model, conversation: &Conversation) -> 
     Budget {
         window: arguments.window.unwrap_or_else(|| model.input_window()),
         whole: arguments.window.unwrap_or(model.window),
-        tools: conversation.tools.iter().map(|tool| counter.tool(&tool.definition())).sum(),
+        tools: conversation.tools.iter().map(|tool| counter.tool(tool)).sum(),
         calibration: Calibration::default(),
         cold: false,
     }

@@ -173,8 +173,8 @@ async fn turn(
 fn status(outcome: &Outcome) -> ExitCode {
     match &outcome.ending {
         Ending::Done | Ending::HandOff { .. } => ExitCode::SUCCESS,
-        Ending::Limit(_) | Ending::Halted(_) => ExitCode::from(UNFINISHED),
-        Ending::Waiting(Waiting::Approval(_) | Waiting::Question(_)) => ExitCode::from(WAITS),
+        Ending::Waiting(_) => ExitCode::from(WAITS),
+        _ => ExitCode::from(UNFINISHED),
     }
 }
 

@@ -65,11 +65,12 @@ impl Counters {
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let input = Input::of(&arguments.file, arguments.from, &arguments.database)?;
     let several = input.count()? > 1;
+    let models = settings::models()?;
     let mut out = if arguments.json { raw_output() } else { output() };
     let mut at = 0;
     input.each(|conversation| {
         let name = arguments.model.as_deref().or(conversation.model.as_deref());
-        let (model, warning) = settings::model(name);
+        let (model, warning) = settings::model(&models, name);
         let counter = match arguments.with {
             Some(method) => Counter::new(method, model.image_tokens),
             None => model.counter(),
@@ -123,7 +124,7 @@ fn count(conversation: &Conversation, counter: &Counter) -> Counters {
         }
     }
     for tool in &conversation.tools {
-        counters.add("tool definitions", counter.tool(&tool.definition()));
+        counters.add("tool definitions", counter.tool(tool));
     }
     counters
 }

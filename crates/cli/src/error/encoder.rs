@@ -19,6 +19,7 @@ pub fn describe_open(directory: &Path, error: OpenError) -> String {
         OpenError::NoTokenizer => text!("encoder-no-tokenizer", path = path),
         OpenError::NotBuilt => text!("encoder-no-onnx"),
         OpenError::Model(error) => with_cause(error.to_string()),
+        other => other.to_string(),
     }
 }
 
@@ -34,5 +35,6 @@ pub fn describe_add(error: &AddError) -> String {
         }
         AddError::NoFiles(path) => text!("encoder-no-model", path = shown(path)),
         AddError::Name(name) => text!("encoder-name", name = name.as_str()),
+        other => other.to_string(),
     }
 }

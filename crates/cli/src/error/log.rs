@@ -60,6 +60,6 @@ pub(super) fn describe(error: &LogError) -> Option<String> {
             let path = path.display().to_string();
             text!("error-log-file", path = path, cause = source.to_string())
         }
-        LogError::Refused(_) | LogError::Output(_) => return None,
+        _ => return None,
     })
 }

@@ -13,5 +13,6 @@ pub(super) fn describe(error: &SessionError) -> Option<String> {
         SessionError::Log(error) => return log::describe(error),
         SessionError::Call(error) => return provider::describe(error),
         SessionError::Policy(error) => return policy::describe(error),
+        _ => return None,
     })
 }

@@ -13,5 +13,6 @@ pub(super) fn describe(error: &TranscriptError) -> Option<String> {
         TranscriptError::NoConversation { name, text } => {
             text!("error-with-cause", error = name.as_str(), cause = text.as_str())
         }
+        _ => return None,
     })
 }

@@ -23,7 +23,7 @@ pub fn json(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
     )?;
     let reason = match report.action {
         Action::Fold { reason, .. } => json!(reason),
-        Action::Extend => Value::Null,
+        _ => Value::Null,
     };
     write!(out, ",\"fold\":{reason}")?;
     if let Some(system) = &rendered.system {

@@ -86,8 +86,8 @@ pub fn table(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()
 pub fn line(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
     let tokens = report.tokens;
     let action = match report.action {
-        Action::Extend => text!("plan-fits"),
         Action::Fold { .. } => text!("plan-folded"),
+        _ => text!("plan-fits"),
     };
     let warnings = match report.warnings.len() {
         0 => String::new(),
@@ -124,10 +124,10 @@ fn header(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()> {
     let marks = text!("plan-marks", high = tokens.high, low = tokens.low);
     writeln!(out, "{BOLD}{total}{BOLD:#}  {gauge} {of_window}  {DIM}{marks}{DIM:#}")?;
     let action = match report.action {
-        Action::Extend if tokens.after > tokens.window => text!("plan-too-large"),
-        Action::Extend if report.rendered.messages.is_empty() => text!("plan-empty"),
-        Action::Extend => text!("plan-everything-fits"),
         Action::Fold { reason, .. } => text!("plan-fold-reason", reason = super::reason(reason)),
+        _ if tokens.after > tokens.window => text!("plan-too-large"),
+        _ if report.rendered.messages.is_empty() => text!("plan-empty"),
+        _ => text!("plan-everything-fits"),
     };
     writeln!(out, "{action}")?;
     if let Some(fold_report) = report.fold_report {

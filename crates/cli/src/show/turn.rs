@@ -20,7 +20,7 @@ pub fn odd(outcome: &Outcome, session: &str) -> Option<String> {
             Some(text!("turn-approval", call = call))
         }
         Ending::Done if outcome.text.trim().is_empty() => Some(text!("turn-empty")),
-        Ending::Done | Ending::HandOff { .. } => None,
+        _ => None,
     }
 }
 
@@ -32,9 +32,6 @@ pub fn handed_off(to: &str, session: &str) -> String {
 /// Returns the notice about an event of a call, if it needs one.
 pub fn call_note(event: &CallEvent) -> Option<String> {
     match event {
-        CallEvent::Delta(_) | CallEvent::Raw(_) | CallEvent::Sent { .. } | CallEvent::Responds => {
-            None
-        }
         CallEvent::Retry { why, wait } if wait.is_zero() => {
             Some(text!("call-retry", why = why.as_str()))
         }
@@ -48,6 +45,7 @@ pub fn call_note(event: &CallEvent) -> Option<String> {
             Some(text!("call-folded", before = *before, after = *after, why = show_reason(reason)))
         }
         CallEvent::Notice(text) => Some(text.clone()),
+        _ => None,
     }
 }
 

@@ -191,6 +191,7 @@ impl Screen {
                 inner.calls.add_arguments(agent, *at, json);
                 inner.activities.add_arguments(agent, json.chars().count());
             }
+            _ => {}
         }
     }
 

@@ -8,6 +8,7 @@ use crate::model::{Model, Models};
 use crate::plan::{Budget, Generation};
 use crate::policy::{Policy, PolicyError};
 use crate::tokens::{Calibration, Counter};
+use crate::tool::Tool;
 use crate::warning::{Warning, WarningKind};
 
 const DEFAULT_POLICY: &str = "auto";
@@ -61,7 +62,7 @@ pub struct ContextBuilder {
     window: Option<usize>,
     output: Option<usize>,
     counter: Option<Counter>,
-    tools: Vec<String>,
+    tools: Vec<Tool>,
     calibration: Calibration,
     resumed: Option<(History, Generation)>,
 }
@@ -113,11 +114,10 @@ impl ContextBuilder {
         self
     }
 
-    /// Adds a tool definition, as the JSON text that is sent with every call, so that its tokens
-    /// count.
+    /// Adds a tool that is sent with every call, so that its tokens count.
     #[must_use]
-    pub fn tool(mut self, definition: impl Into<String>) -> Self {
-        self.tools.push(definition.into());
+    pub fn tool(mut self, tool: Tool) -> Self {
+        self.tools.push(tool);
         self
     }
 
@@ -162,7 +162,7 @@ impl ContextBuilder {
         });
         let output = self.output.unwrap_or(model.output);
         let window = self.window.unwrap_or_else(|| model.window.saturating_sub(output));
-        let tools = self.tools.iter().map(|definition| history.counter().tool(definition)).sum();
+        let tools = self.tools.iter().map(|tool| history.counter().tool(tool)).sum();
         let whole = self.window.unwrap_or(model.window);
         let calibration = self.calibration;
         let budget = Budget { whole, tools, calibration, ..Budget::of(window) };

@@ -10,6 +10,7 @@ const INTERRUPTED: &str = "[interrupted: no result was recorded for this call]";
 
 /// A message of a context: one of the history, or one made for the context.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum View {
     /// The message at this index, as [`History::message`] returns it.
     Source(usize),

@@ -4,6 +4,7 @@ use crate::tokens::is_cjk;
 
 /// The kind of a value, as its characters suggest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum Kind {
     /// A path from the root or the home directory.
     AbsolutePath,

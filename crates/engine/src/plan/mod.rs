@@ -118,6 +118,7 @@ pub struct Plan {
 
 /// What a plan does with what was sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Action {
     /// Appends the new slots to it.
     Extend,

@@ -13,6 +13,7 @@ pub use estimate::{Ratio, is_cjk};
 pub use method::Method;
 
 use crate::message::{Body, Message, Part, ToolCall, ToolResult};
+use crate::tool::Tool;
 
 /// Counts tokens as one model does.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -75,10 +76,10 @@ impl Counter {
         parts + self.method.overhead().result
     }
 
-    /// Returns the tokens of a tool definition, given as JSON text.
+    /// Returns the tokens of a tool definition.
     #[must_use]
-    pub fn tool(&self, definition: &str) -> usize {
-        self.text(definition) + self.method.overhead().call
+    pub fn tool(&self, tool: &Tool) -> usize {
+        self.text(&tool.definition()) + self.method.overhead().call
     }
 }
 

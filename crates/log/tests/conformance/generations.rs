@@ -74,7 +74,7 @@ impl<'a> Runner<'a> {
                 tokens_after: planned.tokens.after,
                 ..Fold::default()
             }),
-            Action::Extend => None,
+            _ => None,
         };
         let from = if fold.is_some() { 0 } else { self.generation.slots().len() };
         self.generation.freeze(&self.history, planned);

@@ -33,6 +33,7 @@ pub struct AddedModel {
 
 /// Why files were not added.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum AddError {
     /// A file cannot be read or written.
     #[error("{path}: {source}")]

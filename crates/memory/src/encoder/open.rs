@@ -7,6 +7,7 @@ use crate::vector::Encoder;
 
 /// Why the encoder of a directory cannot be opened.
 #[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum OpenError {
     /// A file cannot be read.
     #[error("cannot read the model: {0}")]

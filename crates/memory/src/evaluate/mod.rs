@@ -62,6 +62,7 @@ pub struct Query {
 /// An id: a string or a number.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(untagged)]
+#[non_exhaustive]
 pub enum Key {
     /// A number.
     Number(i64),

@@ -6,6 +6,7 @@ use super::line::Line;
 
 /// What a fact is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Topic {
     /// A standing instruction of the user.
     Instruction,

@@ -26,6 +26,7 @@ const SHORTEST: usize = 8;
 
 /// What a pinned sentence is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum PinKind {
     /// What to do from now on.
     Instruction,

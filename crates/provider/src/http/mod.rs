@@ -109,6 +109,34 @@ impl Endpoint {
         Ok(Self { wire, base, key, timeouts, client })
     }
 
+    /// Creates an endpoint for OpenAI's chat API.
+    ///
+    /// # Errors
+    /// As [`Endpoint::new`].
+    pub fn openai(key: impl Into<String>) -> Result<Self, CallError> {
+        Self::of_provider(Wire::OPENAI_CHAT, key.into())
+    }
+
+    /// Creates an endpoint for Anthropic's API.
+    ///
+    /// # Errors
+    /// As [`Endpoint::new`].
+    pub fn anthropic(key: impl Into<String>) -> Result<Self, CallError> {
+        Self::of_provider(Wire::ANTHROPIC, key.into())
+    }
+
+    /// Creates an endpoint for Google's Gemini API.
+    ///
+    /// # Errors
+    /// As [`Endpoint::new`].
+    pub fn gemini(key: impl Into<String>) -> Result<Self, CallError> {
+        Self::of_provider(Wire::GEMINI, key.into())
+    }
+
+    fn of_provider(wire: Wire, key: String) -> Result<Self, CallError> {
+        Self::new(wire, None, Some(Key::new(key)), Timeouts::default())
+    }
+
     /// Sends a request body and waits for the start of the answer.
     async fn send(&self, url: String, body: String) -> Result<EventStream, CallError> {
         let response = self.post(url, body, "text/event-stream").await?;

@@ -7,13 +7,13 @@ use waterline::json::{self, Fields};
 use waterline::message::{Form, Message, Raw, Role, Wire};
 use waterline::warning::{Warning, WarningKind};
 
+use super::Tool;
 use super::detect;
 use super::error::ParseError;
 use super::format::Format;
 use super::list::format;
 use super::read::Reader;
 use super::rendered::Rendered;
-use super::tool::Tool;
 
 /// A parsed conversation.
 #[derive(Clone, Debug)]

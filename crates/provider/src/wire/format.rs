@@ -5,10 +5,10 @@ use waterline::json::Fields;
 use waterline::message::{Message, Wire};
 use waterline::validity::Violation;
 
+use super::Tool;
 use super::options::Options;
 use super::read::{Reader, Refusal};
 use super::rendered::Rendered;
-use super::tool::Tool;
 use crate::answer::Decoder;
 
 /// One protocol. Built-in formats are listed in `list.rs`; an application passes its own to

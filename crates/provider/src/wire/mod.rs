@@ -18,7 +18,6 @@ mod openai_responses;
 mod options;
 mod read;
 mod rendered;
-mod tool;
 
 pub use conversation::{Conversation, body, message, parse, parse_stored, tools};
 pub use error::ParseError;
@@ -27,7 +26,7 @@ pub use list::{UnknownWire, all, named, of_model, register};
 pub use options::{Options, Shape};
 pub use read::{Reader, Refusal};
 pub use rendered::{Json, Rendered};
-pub use tool::Tool;
+pub use waterline::Tool;
 
 use std::sync::Arc;
 

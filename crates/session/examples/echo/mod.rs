@@ -1,9 +1,8 @@
 //! A model that echoes the newest message, one word at a time.
 
 use futures_util::stream;
-use waterline::message::Message;
-use waterline_provider::answer::{Answer, Delta, Stop};
-use waterline_provider::{Event, EventStream, Model, Request};
+use waterline::Message;
+use waterline_provider::{Answer, Delta, Event, EventStream, Model, Request, Stop};
 
 /// Echoes the newest message.
 pub(crate) struct Echo;

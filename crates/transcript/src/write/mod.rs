@@ -17,6 +17,7 @@ pub use markdown::{Heading, Labels, markdown};
 
 /// A format that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Format {
     /// OpenAI chat messages, one conversation per line.
     OpenaiChat,

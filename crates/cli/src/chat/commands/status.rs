@@ -81,7 +81,7 @@ fn turn(state: &State, is_open: bool) -> String {
         (Some(Waiting::Approval(request)), _) => {
             text!("status-turn-approval", tool = &request.tool)
         }
-        (None, true) => text!("status-turn-interrupted"),
+        (Some(_), _) | (None, true) => text!("status-turn-interrupted"),
         (None, false) => text!("status-turn-finished"),
     }
 }
@@ -114,7 +114,7 @@ fn window_source(source: WindowSource) -> String {
         WindowSource::Setting => text!("window-source-setting"),
         WindowSource::Server => text!("window-source-server"),
         WindowSource::Catalogue => text!("window-source-catalogue"),
-        WindowSource::Guess => text!("window-source-guess"),
+        _ => text!("window-source-guess"),
     }
 }
 

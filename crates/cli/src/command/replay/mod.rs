@@ -14,6 +14,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use dump::Dump;
 use indicatif::{ProgressBar, ProgressStyle};
 use waterline::ledger::Weights;
+use waterline::model::Models;
 use waterline::policy::{PRESETS, Policy};
 use waterline::tokens::Method;
 use waterline_log::read_all;
@@ -133,17 +134,19 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 
 fn replay(arguments: &Run) -> Result<ExitCode> {
     let input = &arguments.input;
+    let models = settings::models()?;
     let config = ReplayConfig {
         policies: policies(arguments)?,
         windows: input.windows(),
-        prices: prices(&arguments.prices)?,
+        prices: prices(&arguments.prices, &models)?,
         model: input.model.clone(),
+        models: models.clone(),
         method: input.tokens,
         trace: arguments.lost || arguments.html.is_some(),
         learn: false,
     };
     let name = input.model.as_deref();
-    if let Some(warning) = name.and_then(|name| settings::model(Some(name)).1) {
+    if let Some(warning) = name.and_then(|name| settings::model(&models, Some(name)).1) {
         anstream::eprintln!("waterline: {}", plain(&warning.to_string()));
     }
     let origins = sessions::origins(&input.files, &input.database)?;
@@ -237,8 +240,8 @@ fn weights(path: &PathBuf) -> Result<Weights> {
     })
 }
 
-fn prices(name: &str) -> Result<Prices> {
-    Prices::named(name).ok_or_else(|| {
+fn prices(name: &str, models: &Models) -> Result<Prices> {
+    Prices::named(name, models).ok_or_else(|| {
         let names: Vec<&str> = Prices::shipped().iter().map(|list| list.name.as_str()).collect();
         anyhow!(text!("replay-no-prices", name = name, known = names.join(", ")))
     })

@@ -17,6 +17,7 @@ use super::{Input, each, prices, weights};
 use crate::files::Output;
 use crate::input::output;
 use crate::sessions::{self, Origin};
+use crate::settings;
 use crate::show::{pad, percent, plain};
 use crate::text;
 
@@ -93,11 +94,13 @@ const HEAD: &str = "\
 fn config(arguments: &Arguments, weights: &Weights, learn: bool) -> Result<ReplayConfig> {
     let mut policy = Policy::preset("auto")?;
     policy.weights = weights.clone();
+    let models = settings::models()?;
     Ok(ReplayConfig {
         policies: vec![policy],
         windows: arguments.input.windows(),
-        prices: prices("cached")?,
+        prices: prices("cached", &models)?,
         model: arguments.input.model.clone(),
+        models,
         method: arguments.input.tokens,
         trace: false,
         learn,

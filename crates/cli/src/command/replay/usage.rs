@@ -15,6 +15,7 @@ use crate::db::Stored;
 use crate::error::describe;
 use crate::input::output;
 use crate::sessions;
+use crate::settings;
 use crate::show::{align_right, number, pad};
 use crate::text;
 
@@ -32,12 +33,13 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let models = settings::models()?;
     let mut families: BTreeMap<String, Accuracy> = BTreeMap::new();
     for origin in sessions::origins(&arguments.files, &arguments.database)? {
         let read = origin.read(|transcript| {
             // A branch repeats the messages that it shares with its session.
             if transcript.role != TranscriptKind::Branch {
-                compare(transcript, arguments.tokens, &mut families);
+                compare(transcript, arguments.tokens, &models, &mut families);
             }
             ControlFlow::Continue(())
         });

@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
+use waterline::Models;
 use waterline_log::Log;
 use waterline_provider::wire::parse_stored;
 use waterline_transcript::{Source, archive};
@@ -16,6 +17,7 @@ use crate::db::Database;
 use crate::error::describe;
 use crate::input::{output, raw_output};
 use crate::sessions;
+use crate::settings;
 use crate::show::plain;
 use crate::text;
 
@@ -50,14 +52,18 @@ struct Counters {
 
 pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let files = sessions::files(&arguments.files)?;
-    let log = database.open()?;
+    let into = Destination {
+        log: &database.open()?,
+        user: arguments.user.as_deref(),
+        models: settings::models()?,
+    };
     let bar = progress(&files);
     let mut counters = Counters::default();
     let mut is_named_refused = false;
     for file in &files {
         let size = std::fs::metadata(file).map_or(0, |metadata| metadata.len());
         let before = bar.position();
-        match import(&log, file, arguments.user.as_deref(), &bar, &mut counters) {
+        match import(&into, file, &bar, &mut counters) {
             Ok(()) => counters.files += 1,
             // A directory may contain other files; a named file must be a session.
             Err(error) if files.len() > 1 && is_refusal(&error) => {
@@ -82,10 +88,17 @@ fn is_refusal(error: &anyhow::Error) -> bool {
     error.downcast_ref::<waterline_transcript::TranscriptError>().is_some()
 }
 
+/// Where conversations are imported, and for whom.
+struct Destination<'a> {
+    log: &'a Log,
+    user: Option<&'a str>,
+    /// The catalogue that decides how tokens are counted.
+    models: Models,
+}
+
 fn import(
-    log: &Log,
+    into: &Destination<'_>,
     file: &Path,
-    user: Option<&str>,
     bar: &ProgressBar,
     counters: &mut Counters,
 ) -> Result<()> {
@@ -94,12 +107,12 @@ fn import(
         bail!(text!("import-is-log", path = file.display().to_string()));
     }
     if is_export(&source)? {
-        return import_lines(log, &source, bar, counters)
+        return import_lines(into.log, &source, bar, counters)
             .with_context(|| file.display().to_string());
     }
     let mut failed = None;
     let report = waterline_transcript::read(&source, |transcript| {
-        match archive::import(log, &transcript, user) {
+        match archive::import(into.log, &transcript, into.user, &into.models) {
             Ok(added) => {
                 counters.messages += added.messages;
                 counters.sessions += usize::from(added.is_new);

@@ -212,6 +212,7 @@ fn waiting(pending: &Waiting) -> String {
         Waiting::Question(question) => {
             text!("show-question", question = question.question.as_str())
         }
+        _ => text!("status-turn-interrupted"),
     }
 }
 

@@ -11,11 +11,11 @@ use waterline::message::{Message, Role, Wire};
 use waterline::model::Models;
 use waterline::validity::Violation;
 
+use super::Tool;
 use super::format::{Format, Marks};
 use super::options::{Options, Shape, bearer, schema_fields, shape_kind};
 use super::read::{Reader, Refusal};
 use super::rendered::Rendered;
-use super::tool::Tool;
 use crate::answer::Decoder;
 
 pub(super) struct OpenaiChat;

@@ -10,11 +10,11 @@ use waterline::json::{self, Fields};
 use waterline::message::{Message, Wire};
 use waterline::validity::Violation;
 
+use super::Tool;
 use super::format::{Format, Marks};
 use super::options::{Options, Shape, bearer, schema_fields, shape_kind};
 use super::read::{Reader, Refusal};
 use super::rendered::Rendered;
-use super::tool::Tool;
 use crate::answer::Decoder;
 
 pub(super) struct OpenaiResponses;

@@ -1,7 +1,9 @@
-//! A vendor-neutral tool definition. Each wire renders it in its own format.
+//! A vendor-neutral tool definition. The engine counts its tokens; each wire renders it in its own
+//! format.
 
 use serde::{Deserialize, Serialize};
-use waterline::json;
+
+use crate::json;
 
 /// A tool definition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
