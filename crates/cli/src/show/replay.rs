@@ -27,7 +27,7 @@ pub fn json(out: &mut impl Write, report: &Report, lost: bool) -> Result<()> {
         add(&mut object, json!({"session": session.id, "lost": values}));
     }
     if let Some(judge) = &report.judge {
-        add(&mut object, json!({"judge": judge.model}));
+        add(&mut object, json!({"judge": judge.model, "too_long": judge.too_long}));
     }
     writeln!(out, "{object}")?;
     Ok(())
@@ -136,6 +136,9 @@ pub fn table(out: &mut impl Write, report: &Report) -> Result<()> {
         let legend =
             text!("replay-legend-surprise", model = plain(&judge.model), answers = judge.answers);
         writeln!(out, "{HEAD}{legend}{HEAD:#}")?;
+        if judge.too_long > 0 {
+            writeln!(out, "{}", text!("replay-judge-left-out", answers = judge.too_long))?;
+        }
     }
     Ok(())
 }

@@ -319,7 +319,8 @@ fn marks_of(input: &Input<'_>) -> Marks {
     {
         marks = marks.limited(rule, tokens);
     }
-    if input.budget.cold {
+    // A mark in tokens is a promise of the policy, so it is never lowered.
+    if input.budget.cold && matches!(rule.high, Size::Share(_)) {
         // The whole prompt is written to the cache anyway, so a fold costs nothing extra now. It is
         // done once the context is half-way between the marks.
         marks.high = marks.low + (marks.high - marks.low) / 2;

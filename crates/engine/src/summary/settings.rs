@@ -37,7 +37,7 @@ pub struct Summarise {
     pub prompt: String,
     /// The first line of the summary.
     pub heading: String,
-    /// The text of the mock user message, for [`Placement::Mock`].
+    /// The text of the mock user message, for [`Placement::Mock`]; empty for that of the schema.
     pub question: String,
 }
 
@@ -86,9 +86,7 @@ impl Default for Summarise {
             schema: schema::GENERAL.into(),
             prompt: String::new(),
             heading: "Earlier in this conversation".into(),
-            question: "Summarize the conversation so far: what was asked, what was done, and \
-                       what is still open."
-                .into(),
+            question: String::new(),
         }
     }
 }
