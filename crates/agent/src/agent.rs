@@ -44,6 +44,7 @@ use crate::error::AgentError;
 use crate::event::Event;
 use crate::instructions::{self, Instructions};
 use crate::middleware::{Chain, Finished, Hook, HookContext, SyntheticResult, Verdict};
+use crate::notice::Notice;
 use crate::observer::{Frontend, Observer, Observers};
 use crate::offline::Offline;
 use crate::schema::{self, AnswerSchema};
@@ -126,11 +127,7 @@ impl Agent {
         let mut policies = config.policies.clone();
         if let Some(buffer) = &State::of(&known)?.buffer_config {
             match config.summarization_set {
-                true => observers.emit(&Event::Notice(
-                    "the buffer_config of this session is ignored: the setting summarization \
-                     overrides it"
-                        .to_owned(),
-                )),
+                true => observers.emit(&Event::Notice(Notice::BufferConfigIgnored)),
                 false => policies.made = Some(config::policy_of_buffer(buffer)?),
             }
         }
@@ -214,7 +211,7 @@ impl Agent {
     ///
     /// # Errors
     /// When the program is ending.
-    pub async fn read_instructions(&self) -> Result<(Vec<Instructions>, Vec<String>), AgentError> {
+    pub async fn read_instructions(&self) -> Result<(Vec<Instructions>, Vec<Notice>), AgentError> {
         let files = self.config.instructions.clone();
         let read = tokio::task::spawn_blocking(move || files.read()).await;
         Ok(read.map_err(|_| SessionError::Ending)?)

@@ -1,4 +1,4 @@
-//! Standing instructions: recognised in the user's words, remembered across sessions, kept by every
+//! Standing instructions: recognized in the user's words, remembered across sessions, kept by every
 //! fold.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 

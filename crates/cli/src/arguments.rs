@@ -57,7 +57,8 @@ pub struct AgentArguments {
     /// Maximum number of tokens in an answer
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<usize>,
-    /// Directory of MEMORY.md and the daily files (default: from the config, else the data directory)
+    /// Directory of MEMORY.md and the daily files (default: from the config, else the data
+    /// directory)
     #[arg(long, value_name = "DIR")]
     pub memory: Option<PathBuf>,
     /// User whose sessions and preferences are used (default: $WATERLINE_USER, else none)

@@ -273,7 +273,7 @@ fn errors_are_one_sentence_with_the_next_step() {
             &["hi", "--model", "m", "--base-url", "http://me:pw@127.0.0.1:9"][..],
             "must not contain a user name, password",
         ),
-        (&["--resume"][..], "no session to resume yet"),
+        (&["--resume"][..], "no session to resume; start one with"),
         (
             &["--resume", "nothing"][..],
             "session \"nothing\" not found; list the sessions with `waterline sessions list`",

@@ -109,7 +109,7 @@ impl Models<'_> {
         if let Some(window) = facts.window {
             self.use_window(target, window, WindowSource::Server);
         } else if is_local(target.model.address()) {
-            // The catalogue has the largest window of the model, not the one it is served with.
+            // The catalog has the largest window of the model, not the one it is served with.
             target.window_source = WindowSource::Guess;
         }
     }

@@ -53,7 +53,7 @@ macro_rules! reasons {
                 None
             }
 
-            /// The ids of all reasons, for catalogues of texts.
+            /// The ids of all reasons, for catalogs of texts.
             pub const IDS: &'static [&'static str] = &[$($id),+];
         }
     };

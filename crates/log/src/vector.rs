@@ -1,5 +1,5 @@
-//! Vectors of messages, by the name of the encoder that computed them. Messages with the same content
-//! share a vector. They are derived data: exports leave them out.
+//! Vectors of messages, by the name of the encoder that computed them. Messages with the same
+//! content share a vector. They are derived data: exports leave them out.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -36,8 +36,8 @@ pub struct Unencoded {
 
 impl Log {
     /// Returns user messages that have no vector of an encoder yet, those stored last first. Of
-    /// messages with the same content one is returned. Fewer than `limit` do not mean that there are
-    /// no more; none does.
+    /// messages with the same content one is returned. Fewer than `limit` do not mean that there
+    /// are no more; none does.
     ///
     /// # Errors
     /// If the log cannot be read.
@@ -64,8 +64,8 @@ impl Log {
         })
     }
 
-    /// Stores vectors of length 1 that an encoder computed for messages. An empty one records that a
-    /// message gets none. Messages that were erased in the meantime are skipped.
+    /// Stores vectors of length 1 that an encoder computed for messages. An empty one records that
+    /// a message gets none. Messages that were erased in the meantime are skipped.
     ///
     /// # Errors
     /// If the log cannot be written.

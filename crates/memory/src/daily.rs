@@ -154,8 +154,8 @@ fn append(path: &Path, heading: &str, entry: &str) -> io::Result<bool> {
     Ok((now.dev(), now.ino()) == (own.dev(), own.ino()))
 }
 
-/// Returns a line as it is written: a heading inside a text must not look like one of a section, and
-/// a secret is not written.
+/// Returns a line as it is written: a heading inside a text must not look like one of a section,
+/// and a secret is not written.
 fn written(line: &str) -> String {
     match line {
         _ if has_secret(line) => "[left out: it looked like a key or a password]".to_owned(),

@@ -1,7 +1,7 @@
 //! Search over the messages of past conversations.
 //!
 //! An [`Index`] has the messages of one conversation or one user. [`Index::search`] finds messages
-//! by their words, their neighbours, their session, their author, their date, and by whether they
+//! by their words, their neighbors, their session, their author, their date, and by whether they
 //! have a standing instruction or a preference, which later questions rarely share a word with.
 //! [`Ranking::rerank`] re-orders the best with the vectors of an [`Encoder`], if there is one.
 //!

@@ -1,5 +1,5 @@
-//! The encoders that a program has for search by meaning. They are loaded when they are first needed,
-//! and a question that takes too long to encode is answered by keywords alone.
+//! The encoders that a program has for search by meaning. They are loaded when they are first
+//! needed, and a question that takes too long to encode is answered by keywords alone.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -96,7 +96,8 @@ impl Encoders {
 
     /// Encodes a question with the encoder that has the most vectors of the messages to compare;
     /// `counts` has their number by encoder. A new encoder therefore takes over when it has encoded
-    /// as much as the old one. Returns `None` if no encoder understands the question, or it is late.
+    /// as much as the old one. Returns `None` if no encoder understands the question, or it is
+    /// late.
     pub(crate) fn encode_question(
         self: &Arc<Self>,
         question: &str,

@@ -251,7 +251,7 @@ impl Recalled {
 
 impl Recalled {
     /// Whether a reason is enough to return a message. That its session fits is not, and a
-    /// neighbour must be a message that could be returned itself.
+    /// neighbor must be a message that could be returned itself.
     fn speaks(&self, reason: &Reason, before: u64) -> bool {
         match reason {
             Reason::Words(_) | Reason::Speaker | Reason::Date => true,

@@ -35,7 +35,8 @@ impl Encoders {
         if !self.start_job() {
             return;
         }
-        let (encoders, log) = (Arc::downgrade(self), log.clone());
+        let encoders = Arc::downgrade(self);
+        let log = log.clone();
         let job = move || run(&encoders, &log, clean);
         if std::thread::Builder::new().name("vectors".to_owned()).spawn(job).is_err() {
             self.set_job(JobState::Idle);

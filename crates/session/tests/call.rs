@@ -232,8 +232,7 @@ async fn rejected_shape_is_dropped_with_one_notice() {
         server.received().iter().map(|one| one.body.contains("response_format")).collect();
     assert_eq!(had_shape, [true, false, false]);
     let expected = "does not support structured output";
-    let is_notice =
-        |event: &&Event| matches!(event, Event::Notice(text) if text.contains(expected));
+    let is_notice = |event: &&Event| matches!(event, Event::Notice(notice) if notice.to_string().contains(expected));
     assert_eq!(seen.iter().filter(is_notice).count(), 1, "{seen:?}");
     // Another error of a call with a shape is returned unchanged.
     let down =

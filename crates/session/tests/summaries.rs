@@ -141,7 +141,7 @@ async fn v14_c1_7_unusable_summary_is_replaced_by_the_digest() {
     }
 }
 
-/// A failing summariser does not fail the call.
+/// A failing summarizer does not fail the call.
 #[tokio::test]
 async fn v14_failing_summariser_does_not_stop_the_call() {
     let server = server(|_, _| Reply::status(500, "down"));
@@ -317,7 +317,7 @@ async fn v14_failed_summary_leaves_the_previous_one_in_place() {
     assert!(last.body.contains("order 4711"), "{}", last.body);
 }
 
-/// C1.5: a conversation that is too long to send again is summarised from a truncated text.
+/// C1.5: a conversation that is too long to send again is summarized from a truncated text.
 #[tokio::test]
 async fn c1_5_conversation_too_long_for_its_own_summary_is_truncated() {
     let server = server(|n, received| match n {

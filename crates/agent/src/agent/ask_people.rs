@@ -14,11 +14,9 @@ use crate::describe::CallInfo;
 use crate::error::AgentError;
 use crate::middleware::{Hook, SyntheticResult, To, Verdict};
 use crate::outcome::Ending;
+use crate::reason::EndReason;
 use crate::state::{ApprovalRequest, Local, Question, State, Waiting};
 use crate::tool::Capability;
-
-/// The start of the reason for a call that no one approved before the timeout.
-const NOT_IN_TIME: &str = "no approval within";
 
 impl Agent {
     /// Runs one hook of every middleware, and returns the step they force, or `None` if the turn
@@ -40,10 +38,8 @@ impl Agent {
                         None if hook != Hook::BeforeTools
                             && data.synthetic.contains_key(&request.call_id) =>
                         {
-                            Some(Next::End(Ending::Halted(format!(
-                                "not approved: {}",
-                                request.reason
-                            ))))
+                            let why = EndReason::NotApproved(request.reason);
+                            Some(Next::End(Ending::Halted(why)))
                         }
                         None => continue,
                     }
@@ -204,7 +200,7 @@ impl Agent {
     fn runs_read_only(request: &ApprovalRequest, reply: &ApprovalReply) -> bool {
         !request.directories.is_empty()
             && request.info.capability == Capability::Execute
-            && matches!(reply, ApprovalReply::NoReply(why) if !why.starts_with(NOT_IN_TIME))
+            && matches!(reply, ApprovalReply::NoReply(_))
     }
 
     /// Stores that the user approved changes in directories: for this session, and with "always"
@@ -242,6 +238,9 @@ impl Agent {
             ApprovalReply::Deny(None) => "Denied by the user.".to_owned(),
             ApprovalReply::Deny(Some(why)) => format!("Denied by the user: {why}"),
             ApprovalReply::NoReply(why) => format!("Not run: {why}."),
+            ApprovalReply::TimedOut(after) => {
+                format!("Not run: no approval within {} s.", after.as_secs())
+            }
         };
         data.synthetic.insert(request.call_id.clone(), SyntheticResult::refusal(refusal));
         None
@@ -262,9 +261,9 @@ impl Agent {
             let _one_at_a_time = shared.asking.lock().await;
             let asked = approver.approve(request);
             match timeout {
-                Some(timeout) => tokio::time::timeout(timeout, asked).await.unwrap_or_else(|_| {
-                    ApprovalReply::NoReply(format!("{NOT_IN_TIME} {} s", timeout.as_secs()))
-                }),
+                Some(timeout) => tokio::time::timeout(timeout, asked)
+                    .await
+                    .unwrap_or(ApprovalReply::TimedOut(timeout)),
                 None => asked.await,
             }
         };

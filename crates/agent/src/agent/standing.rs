@@ -1,9 +1,11 @@
-//! Standing instructions and preferences of the user: recognised in what the user writes or named
+//! Standing instructions and preferences of the user: recognized in what the user writes or named
 //! by a model in a summary of it, kept in the memory, and given to the model in every session.
 //!
 //! They are part of a user message, so that the system prompt stays in the provider's cache, and
 //! every fold keeps them. Only text that the user typed can become one: not files, tool results,
 //! messages of other agents, or sentences of a template.
+
+use std::sync::Arc;
 
 use waterline_log::Log;
 use waterline_memory::{Added, Note, NoteError, PinKind, Source, Topic, pins};
@@ -14,6 +16,7 @@ use super::submit::UserInput;
 use crate::environment::STANDING_INSTRUCTIONS as START;
 use crate::error::AgentError;
 use crate::event::Event;
+use crate::notice::Notice;
 
 /// The most characters of standing instructions that the model is given, about 400 tokens.
 const BUDGET: usize = 1_600;
@@ -78,7 +81,7 @@ impl Agent {
         }
         let mut remembered = Vec::new();
         for NamedRule { text, position } in named {
-            // The patterns recognised it when it was said, and the user may have removed it since.
+            // The patterns recognized it when it was said, and the user may have removed it since.
             let is_recognised = pins(&text).iter().any(|(kind, _)| *kind == PinKind::Instruction);
             if !is_recognised && self.remember(&text, position).await {
                 remembered.push(text);
@@ -112,7 +115,7 @@ impl Agent {
             // A secret stays in the conversation only.
             Err(NoteError::Secret) => return false,
             Err(error) => {
-                self.observers.emit(&Event::Notice(error.to_string()));
+                self.observers.emit(&Event::Notice(Notice::Memory(Arc::new(error))));
                 None
             }
             Ok(Some(Added::Known)) => return true,
@@ -147,7 +150,7 @@ impl Agent {
         let notes = match read {
             Ok(Ok(notes)) => notes,
             Ok(Err(error)) => {
-                self.observers.emit(&Event::Notice(error.to_string()));
+                self.observers.emit(&Event::Notice(Notice::Memory(Arc::new(error.into()))));
                 return Some(Vec::new());
             }
             Err(_) => return Some(Vec::new()),

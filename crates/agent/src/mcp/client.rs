@@ -12,6 +12,7 @@ use rmcp::{RoleClient, ServiceError};
 
 use super::config::{Server, Transport};
 use super::listing::{self, Listing};
+use super::problem::{ServerProblem, ServerProblemKind};
 use super::tool::McpTool;
 use super::{sanitize, start};
 use crate::tool::Failure;
@@ -27,31 +28,23 @@ pub struct Connected {
     /// Tools that the configuration enables and the server does not have.
     pub missing: Vec<String>,
     /// What exceeded a limit and was refused, for the user.
-    pub refused: Vec<String>,
+    pub refused: Vec<ServerProblem>,
 }
 
 /// Starts or connects to a server and lists its tools.
 ///
 /// # Errors
-/// When the server cannot be started or reached, or does not answer in time. The message contains
-/// the server's name and the reason.
-pub async fn connect(server: &Server) -> Result<Connected, String> {
+/// When the server cannot be started or reached, or does not answer in time.
+pub async fn connect(server: &Server) -> Result<Connected, ServerProblem> {
     let work = async {
         let running = handshake(server).await?;
-        let offered = listing::list(server, &running).await.map_err(|error| {
-            format!(
-                "MCP server {}: cannot list its tools: {}",
-                server.name,
-                describe(server, &error)
-            )
-        })?;
-        Ok::<_, String>((running, offered))
+        let offered = listing::list(server, &running)
+            .await
+            .map_err(|error| ServerProblemKind::List(describe(server, &error)).of(&server.name))?;
+        Ok::<_, ServerProblem>((running, offered))
     };
     let Ok(done) = tokio::time::timeout(server.timeout, work).await else {
-        return Err(format!(
-            "MCP server {}: not ready after {:?} (timeout)",
-            server.name, server.timeout
-        ));
+        return Err(ServerProblemKind::Timeout(server.timeout).of(&server.name));
     };
     let (running, offered) = done?;
     let Listing { mut tools, known, refused, .. } = offered;
@@ -69,7 +62,9 @@ pub async fn connect(server: &Server) -> Result<Connected, String> {
     Ok(Connected { tools: tools.collect(), missing, refused })
 }
 
-async fn handshake(server: &Server) -> Result<RunningService<RoleClient, ClientConfig>, String> {
+async fn handshake(
+    server: &Server,
+) -> Result<RunningService<RoleClient, ClientConfig>, ServerProblem> {
     let implementation = Implementation::new("waterline", env!("CARGO_PKG_VERSION"));
     // No capabilities: a server may request nothing from this client. The version is the newest one
     // with a handshake: few servers support the next one, and most of those support this one too.
@@ -91,12 +86,12 @@ async fn handshake(server: &Server) -> Result<RunningService<RoleClient, ClientC
         let text = match &error {
             ClientInitializeError::TransportError { error, .. } => sanitize::reason(&*error.error),
             ClientInitializeError::ConnectionClosed(_) => {
-                "it exited or closed the connection before it answered".to_owned()
+                return ServerProblemKind::Closed.of(&server.name);
             }
             ClientInitializeError::JsonRpcError(error) => error.message.to_string(),
             other => other.to_string(),
         };
-        format!("MCP server {}: cannot connect: {}", server.name, shown(server, &text))
+        ServerProblemKind::Connect(shown(server, &text)).of(&server.name)
     })
 }
 

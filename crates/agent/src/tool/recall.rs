@@ -38,7 +38,7 @@ pub(super) struct Arguments {
     /// What to find: a question, or words as they occur in the messages.
     #[serde(default)]
     query: String,
-    /// A message number from an earlier result. Returns that message and its neighbours instead of
+    /// A message number from an earlier result. Returns that message and its neighbors instead of
     /// searching.
     #[serde(default)]
     expand: Option<u64>,
@@ -155,7 +155,7 @@ async fn memories(context: &ToolContext, question: String) -> Vec<String> {
     lines.into_iter().map(|line| format!("[memory, {}]\n{}", line.place, line.text)).collect()
 }
 
-/// Returns a message and its neighbours.
+/// Returns a message and its neighbors.
 async fn expand(
     context: &ToolContext,
     numbering: &Numbering,

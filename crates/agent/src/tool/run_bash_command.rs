@@ -48,9 +48,8 @@ impl Tool for RunBashCommand {
     }
 
     fn protected(arguments: &Value) -> Vec<String> {
-        let names = arguments.get("protected").and_then(Value::as_array);
-        let names = names.into_iter().flatten().filter_map(Value::as_str);
-        names.map(str::to_owned).collect()
+        let listed = arguments.get("protected").and_then(Value::as_array);
+        listed.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
     }
 
     async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {
@@ -121,8 +120,8 @@ fn shell(shell: &Shell, root: &Path) -> Shell {
     let mut shell = shell.clone();
     let is_offline = shell.network == Network::Off;
     shell.toolchains.link_packages(root, is_offline);
-    let own = [("HOME", root.to_owned()), ("TMPDIR", root.join("temp"))];
-    let own = own.map(|(name, path)| (name.to_owned(), path.display().to_string()));
+    let own = [("HOME", root.to_owned()), ("TMPDIR", root.join("temp"))]
+        .map(|(name, path)| (name.to_owned(), path.display().to_string()));
     // The variables that the user chose come last and take precedence.
     let chosen = std::mem::take(&mut shell.environment);
     shell.environment = shell.toolchains.variables.clone();

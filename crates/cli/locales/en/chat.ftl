@@ -389,7 +389,10 @@ files-failed = Not restored: { $path }: { $why }
 
 artifact-none = No artifacts: no output of this session was too long for the context
 artifact-unknown = { $id } matches no artifact of this session, or more than one; /artifact lists them
-artifact-size = { $bytes } bytes
+artifact-size = { $bytes ->
+    [one] 1 byte
+   *[other] { $bytes } bytes
+}
 artifact-more = … { $count ->
     [one] { $count } more line
    *[other] { $count } more lines
@@ -443,6 +446,12 @@ mention-skill = The skill { $id } is on for this message only; /skill { $id } ke
 mention-unknown = No tool, skill or role is named @{ $name }
 mention-attached = Attached: { $files }
 mention-attached-more = Attached: { $files }, { $more } more
+mention-not-found = #{ $name }: file not found
+mention-too-many = #{ $name }: more than { $most } files; the first { $most } are attached
+mention-link = { $path }: not attached: it is a link to { $target }; to attach that file, name it directly
+mention-not-regular = { $path }: not attached: it is not a regular file
+mention-too-large = { $path }: file too large: { $size }, the limit is { $most }
+mention-no-images = { $path }: the model does not accept images; only the name is sent
 
 ## trust.rs
 

@@ -11,7 +11,10 @@ models-kind-words = word vectors
 models-added = Added { $name } ({ $kind }, { $size }). Messages are encoded in the background while you chat.
 models-incomplete = Added to { $name }, which cannot be used yet: { $why }
 models-none = No encoder was added, so search uses keywords only. `waterline models add FILE|DIR` adds one; docs/recall.md says which were tested.
-models-encoded = { $count } messages encoded
+models-encoded = { $count ->
+    [one] 1 message
+   *[other] { $count } messages
+} encoded
 models-unknown = there is no encoder "{ $name }"; `waterline models list` shows them
 models-removed =
     Removed { $name } and { $count ->

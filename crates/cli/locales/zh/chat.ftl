@@ -142,7 +142,7 @@ current-messages-limit = 消息数：{ $count } / { $limit }
 current-near-limit = 消息数：{ $count } / { $limit }（接近上限）
 current-trimming = 消息数：{ $count } / { $limit }（已开始裁剪，发送 { $sent } 条）
 current-workspace = 工作区：{ $path }
-current-sub-agent = { $id }（{ $messages } 条消息，{ $loops } 次循环）{ $title }
+current-sub-agent = { $id }（{ $messages } 条消息，{ $loops } 次模型调用）{ $title }
 
 ## chat/commands/export.rs
 
@@ -380,6 +380,12 @@ mention-skill = 技能 { $id } 仅用于本条消息；/skill { $id } 可持续�
 mention-unknown = 没有名为 @{ $name } 的工具、技能或角色
 mention-attached = 已附带：{ $files }
 mention-attached-more = 已附带：{ $files }，另有 { $more } 个
+mention-not-found = #{ $name }：未找到文件
+mention-too-many = #{ $name }：文件超过 { $most } 个；已附带前 { $most } 个
+mention-link = { $path }：未附带：它是指向 { $target } 的链接；要附带该文件，请直接写出它的路径
+mention-not-regular = { $path }：未附带：不是普通文件
+mention-too-large = { $path }：文件过大：{ $size }，上限为 { $most }
+mention-no-images = { $path }：模型不接受图像；只发送文件名
 
 ## trust.rs
 

@@ -234,7 +234,7 @@ fn window_table(out: &mut impl Write, window: usize, rows: &[&Row<'_>]) -> Resul
     for row in rows {
         write!(out, "{:<names$}", plain(row.policy))?;
         for column in &columns {
-            // Marked with a sign too: a pipe has no colours.
+            // Marked with a sign too: a pipe has no colors.
             let is_best = is_best(column, row, rows);
             let style = if is_best { BEST } else { Style::new() };
             let mark = if is_best { '*' } else { ' ' };
@@ -296,23 +296,22 @@ pub fn lost(out: &mut impl Write, report: &Report) -> Result<()> {
 /// The most values listed for each policy and window; `--json` has all.
 const LOST: usize = 20;
 
-/// Describes a lost value. Messages are counted from 1.
+/// Describes a lost value.
 fn sentence(lost: &Lost) -> String {
-    let number = |index: usize| (index + 1).to_string();
     let cause = match lost.fold {
         None => text!("replay-lost-truncated"),
         Some(fold) => {
             let fold_number = fold.number.to_string();
-            text!("replay-lost-folded", fold = fold_number, before = number(fold.before))
+            text!("replay-lost-folded", fold = fold_number, before = fold.before.to_string())
         }
     };
     text!(
         "replay-lost-value",
         value = plain(&lost.value),
-        seen = number(lost.seen),
+        seen = lost.seen.to_string(),
         by = plain(&lost.by),
         cause = cause,
         tool = plain(&lost.tool),
-        needed = number(lost.needed)
+        needed = lost.needed.to_string()
     )
 }

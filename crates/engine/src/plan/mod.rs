@@ -87,10 +87,17 @@ impl<'a> Input<'a> {
         budget: Budget,
         model: &'a Model,
     ) -> Self {
-        let keep = Keep { pins: &[], lines: &[] };
-        let (forced, recalled) = (None, None);
-        let summaries = &[];
-        Self { history, generation, policy, budget, model, summaries, keep, forced, recalled }
+        Self {
+            history,
+            generation,
+            policy,
+            budget,
+            model,
+            summaries: &[],
+            keep: Keep { pins: &[], lines: &[] },
+            forced: None,
+            recalled: None,
+        }
     }
 }
 

@@ -71,8 +71,8 @@ pub(crate) fn lock(directory: &Path) -> io::Result<File> {
 /// Replaces a file whose content was `before`. Returns what the file has instead if a person saved
 /// it in the meantime; then nothing was replaced. The caller holds the lock.
 ///
-/// The files are swapped, so that what a person saves in the last moment is not lost. The name of the
-/// swapped file tells the next process what both files had, if this one is killed in between.
+/// The files are swapped, so that what a person saves in the last moment is not lost. The name of
+/// the swapped file tells the next process what both files had, if this one is killed in between.
 pub(crate) fn replace(path: &Path, before: &str, after: &str) -> io::Result<Result<(), String>> {
     let new = path.with_extension("md.new");
     let mut file = open(&new, OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC)?;

@@ -1,4 +1,4 @@
-//! Recognises texts that look like keys or passwords. They are not written to memory, because its
+//! Recognizes texts that look like keys or passwords. They are not written to memory, because its
 //! files are plain text that people share and put under version control.
 
 use std::sync::LazyLock;

@@ -39,10 +39,10 @@ impl LiveSession {
     ) -> Result<Option<Summary>, SessionError> {
         let Some((work, sources)) = self.work(wanted, true).await? else { return Ok(None) };
         emit(Event::Summarising);
-        let said = self.said(&self.unsummarised(&sources).await?);
+        let user_texts = self.user_texts(&self.unsummarised(&sources).await?);
         match work.run().await {
             Ok(Made { text, rules, .. }) if !text.is_empty() => {
-                rules::add(&self.rules, rules::confirmed(&rules, &said));
+                rules::add(&self.rules, rules::confirmed(&rules, &user_texts));
                 tracing::info!(
                     target: "waterline::summary",
                     session = %self.session.id,
@@ -96,7 +96,7 @@ impl LiveSession {
         let source = self.source_of(&sources);
         let counter = *self.history.counter();
         let for_memory = wanted.schema.form == Form::Sections;
-        let said = self.said(&self.unsummarised(&sources).await?);
+        let user_texts = self.user_texts(&self.unsummarised(&sources).await?);
         let named = Arc::clone(&self.rules);
         let task = tokio::spawn(async move {
             let made = match work.run().await {
@@ -126,7 +126,7 @@ impl LiveSession {
                 }
                 let is_own = log.claim_job(job)?;
                 if is_own {
-                    rules::add(&named, rules::confirmed(&rules, &said));
+                    rules::add(&named, rules::confirmed(&rules, &user_texts));
                 }
                 if let Some(memory) = memory.filter(|_| for_memory && is_own) {
                     let kept = memory
@@ -361,7 +361,7 @@ impl LiveSession {
         })
     }
 
-    /// Returns the tokens of material that the summariser can read at once.
+    /// Returns the tokens of material that the summarizer can read at once.
     fn room_for(&self, target: &ModelTarget, wanted: &Wanted) -> usize {
         let known = target.about.input_window();
         let window = if self.config.summariser.is_some() {
@@ -394,7 +394,7 @@ impl LiveSession {
         }))
     }
 
-    /// Returns the newest valid summary, if its messages are about to be summarised again.
+    /// Returns the newest valid summary, if its messages are about to be summarized again.
     async fn earlier(&self, sources: &[usize]) -> Result<Option<Stored>, SessionError> {
         let id = self.session.id.clone();
         let stored = self.on_log(move |log| log.summary(&id)).await?;

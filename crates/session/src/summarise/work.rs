@@ -69,7 +69,7 @@ impl Work {
         self.in_parts().await
     }
 
-    /// Summarises each part together with the summary of the parts before it.
+    /// Summarizes each part together with the summary of the parts before it.
     async fn in_parts(&self) -> Result<Made, String> {
         let count = self.parts.len();
         let mut earlier = self.earlier.clone().unwrap_or_default();

@@ -1,4 +1,5 @@
-//! `/model`: shows the model and the available ones, switches to another, or sets the preferred one.
+//! `/model`: shows the model and the available ones, switches to another, or sets the preferred
+//! one.
 
 use std::collections::BTreeMap;
 
