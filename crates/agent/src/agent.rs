@@ -26,6 +26,7 @@ use std::sync::atomic::Ordering;
 use serde_json::Value;
 use waterline::message::{Message, Role, ToolCall};
 use waterline_log::{Log, LogError, Session};
+use waterline_memory::Memory;
 use waterline_provider::answer::Answer;
 use waterline_provider::wire::Tool;
 use waterline_sandbox::Workspace;
@@ -124,6 +125,8 @@ impl Agent {
         let known = log.handle().run(move |log| log.session(&id)).await?;
         let workspace = Arc::new(open_workspace(&known, &config).await?);
         let mut session_config = config.session.clone();
+        let of_owner = |memory: Arc<Memory>| Arc::new(memory.of_owner(known.user.as_deref()));
+        session_config.memory = session_config.memory.map(of_owner);
         let mut policies = config.policies.clone();
         if let Some(buffer) = &State::of(&known)?.buffer_config {
             match config.summarization_set {

@@ -9,7 +9,7 @@ use jiff::Zoned;
 use jiff::civil::Date;
 use rustix::fs::{FlockOperation, OFlags, flock};
 
-use crate::notes::{has_secret, open};
+use crate::notes::{open, without_secrets};
 
 /// How much of a file is searched, from its end, where the newest lines are.
 const DAY_BYTES: u64 = 4_000_000;
@@ -107,7 +107,7 @@ impl DayFiles {
         std::fs::create_dir_all(&self.directory)?;
         let now = (self.now)();
         let path = self.directory.join(format!("{}.md", now.strftime("%Y-%m-%d")));
-        let text: Vec<String> = text.lines().map(written).collect();
+        let text: Vec<String> = without_secrets(text).into_iter().map(written).collect();
         let entry = format!("\n## {section} ({})\n\n{}\n", now.strftime("%H:%M"), text.join("\n"));
         let heading = format!("# Daily Memory: {}\n", now.strftime("%Y-%m-%d"));
         for _ in 0..TRIES {
@@ -154,14 +154,9 @@ fn append(path: &Path, heading: &str, entry: &str) -> io::Result<bool> {
     Ok((now.dev(), now.ino()) == (own.dev(), own.ino()))
 }
 
-/// Returns a line as it is written: a heading inside a text must not look like one of a section,
-/// and a secret is not written.
-fn written(line: &str) -> String {
-    match line {
-        _ if has_secret(line) => "[left out: it looked like a key or a password]".to_owned(),
-        _ if line.starts_with('#') => format!("  {line}"),
-        _ => line.to_owned(),
-    }
+/// Returns a line as it is written: a heading inside a text must not look like one of a section.
+fn written(line: String) -> String {
+    if line.starts_with('#') { format!("  {line}") } else { line }
 }
 
 /// Whether a line of a file is more than a heading or an empty line.
@@ -200,6 +195,15 @@ mod tests {
             .map(|line| format!("{}: {}", line.day, line.text))
             .collect();
         assert_eq!(newest, ["2026-11-15: order 4711 was sent", "2026-11-15: the user likes tea"]);
+    }
+
+    #[test]
+    fn private_key_is_not_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let key = "-----BEGIN PRIVATE KEY-----\nMIIEowIBAAKCAQEA\n-----END PRIVATE KEY-----";
+        files(directory.path()).keep(Section::Trimmed, &format!("{key}\ntea")).unwrap();
+        let text = std::fs::read_to_string(directory.path().join("2026-11-15.md")).unwrap();
+        assert!(!text.contains("MII") && text.ends_with("password]\ntea\n"), "{text}");
     }
 
     /// An untrusted directory must not redirect memories into a file that programs execute, or make

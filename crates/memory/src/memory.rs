@@ -21,6 +21,8 @@ pub struct Memory {
     daily: DayFiles,
     notes: Notes,
     extracts: bool,
+    /// Whether users have directories below the root, which is for sessions without a user.
+    is_shared: bool,
 }
 
 /// A line that a search found.
@@ -42,6 +44,7 @@ impl Memory {
             daily: DayFiles::new(root.join("memory")),
             notes: Notes::new(&root),
             extracts: false,
+            is_shared: false,
             root,
         }
     }
@@ -49,9 +52,22 @@ impl Memory {
     /// Uses the directory of a user below `root`. Without a user it is `root` itself.
     #[must_use]
     pub fn of_user(root: &Path, user: Option<&str>) -> Self {
-        Self::new(
-            user.map_or_else(|| root.to_owned(), |user| root.join("users").join(escaped(user))),
-        )
+        match user {
+            Some(user) => Self::new(root.join("users").join(escaped(user))),
+            None => Self { is_shared: true, ..Self::new(root) },
+        }
+    }
+
+    /// Returns the memory for a session that belongs to `owner`: if this one is not of a user, that
+    /// of the owner.
+    #[must_use]
+    pub fn of_owner(&self, owner: Option<&str>) -> Self {
+        match owner {
+            Some(owner) if self.is_shared => {
+                Self::of_user(&self.root, Some(owner)).with_extraction(self.extracts)
+            }
+            _ => self.clone(),
+        }
     }
 
     /// Sets whether lasting facts of summaries are also written to `MEMORY.md`. By default only the
@@ -85,7 +101,9 @@ impl Memory {
             return Ok(());
         }
         for line in text.lines() {
-            match self.remember(line, source.cloned()) {
+            // A model wrote the line, perhaps from a tool's output, so it is never more than a
+            // fact: only what the user says becomes an instruction or a preference.
+            match self.notes.add(Topic::Fact, line_of_today(line, source.cloned())) {
                 Ok(_) | Err(NoteError::Secret | NoteError::Empty) => {}
                 Err(NoteError::Io(error)) => return Err(error),
                 Err(other) => return Err(io::Error::other(other)),
@@ -103,8 +121,7 @@ impl Memory {
         text: &str,
         source: Option<Source>,
     ) -> Result<crate::notes::Added, NoteError> {
-        let day = jiff::Zoned::now().strftime("%Y-%m-%d").to_string();
-        let line = Line::new(text, &day, source);
+        let line = line_of_today(text, source);
         self.notes.add(topic_of(&line.text), line)
     }
 
@@ -117,8 +134,7 @@ impl Memory {
         text: &str,
         source: Option<Source>,
     ) -> Result<crate::notes::Added, NoteError> {
-        let day = jiff::Zoned::now().strftime("%Y-%m-%d").to_string();
-        self.notes.add(Topic::Instruction, Line::new(text, &day, source))
+        self.notes.add(Topic::Instruction, line_of_today(text, source))
     }
 
     /// Returns the lines that answer a question best.
@@ -169,6 +185,11 @@ impl Memory {
     }
 }
 
+fn line_of_today(text: &str, source: Option<Source>) -> Line {
+    let day = jiff::Zoned::now().strftime("%Y-%m-%d").to_string();
+    Line::new(text, &day, source)
+}
+
 /// Returns the section that a text belongs to.
 fn topic_of(text: &str) -> Topic {
     match pins(text).first() {
@@ -204,6 +225,10 @@ mod tests {
         assert!(eve.find("when is the launch?", 5).unwrap().is_empty());
         assert!(Memory::of_user(directory.path(), None).find("launch", 5).unwrap().is_empty());
         assert!(eve.root().starts_with(directory.path().join("users")));
+        let shared = Memory::of_user(directory.path(), None);
+        assert_eq!(shared.of_owner(Some("ada")).root(), ada.root());
+        assert_eq!(shared.of_owner(None).root(), directory.path());
+        assert_eq!(ada.of_owner(Some("eve")).root(), ada.root(), "a user was named");
     }
 
     #[test]
@@ -234,7 +259,7 @@ mod tests {
             .unwrap();
         let notes = memory.notes().list().unwrap();
         let topics: Vec<Topic> = notes.iter().map(|note| note.topic).collect();
-        assert_eq!(topics, [Topic::Fact, Topic::Instruction]);
+        assert_eq!(topics, [Topic::Fact, Topic::Fact], "a summary makes no instruction");
         assert!(notes.iter().all(|note| note.line.source.as_ref() == Some(&source)));
     }
 }

@@ -7,13 +7,14 @@
 
 use std::sync::Arc;
 
-use waterline_log::Log;
+use waterline::message::{Body, Role};
+use waterline_log::{Entry, Log};
 use waterline_memory::{Added, Note, NoteError, PinKind, Source, Topic, pins};
 use waterline_session::NamedRule;
 
 use super::Agent;
 use super::submit::UserInput;
-use crate::environment::STANDING_INSTRUCTIONS as START;
+use crate::environment::{STANDING_INSTRUCTIONS as START, without_notes};
 use crate::error::AgentError;
 use crate::event::Event;
 use crate::notice::Notice;
@@ -23,6 +24,10 @@ const BUDGET: usize = 1_600;
 
 /// A sentence that occurs in more sessions than this is part of a template.
 const TEMPLATE: usize = 3;
+
+/// How many messages with the words of a sentence are looked at. Those with our notes are among
+/// them.
+const CANDIDATES: usize = 400;
 
 /// The last line of the note.
 const END: &str = "</standing-instructions>";
@@ -107,8 +112,9 @@ impl Agent {
     /// Remembers a sentence of the message at a position, and shows it. Returns whether it is a
     /// standing instruction: a part of a template is not.
     async fn remember(&mut self, sentence: &str, position: u64) -> bool {
-        let copy = sentence.to_owned();
-        if self.live.on_log(move |log| is_template(log, &copy)).await.unwrap_or(false) {
+        let (copy, user) = (sentence.to_owned(), self.live.session().user.clone());
+        let check = move |log: &Log| is_template(log, user.as_deref(), &copy);
+        if self.live.on_log(check).await.unwrap_or(false) {
             return false;
         }
         let replaced = match self.write_to_memory(sentence, position).await {
@@ -163,20 +169,27 @@ impl Agent {
     }
 }
 
-/// Whether a sentence occurs in more sessions than one that the user types again would.
-fn is_template(log: &Log, sentence: &str) -> waterline_log::Result<bool> {
-    let hits = log.search(sentence, None, 50)?;
-    let mut sessions: Vec<String> = hits
+/// Whether a sentence occurs in more sessions of a user than one that they type again would. Only
+/// what the user typed counts: our own notes quote each rule in every session.
+fn is_template(log: &Log, user: Option<&str>, sentence: &str) -> waterline_log::Result<bool> {
+    let mut sessions: Vec<String> = log
+        .search_of_user(sentence, user, CANDIDATES)?
         .into_iter()
-        .filter(|hit| {
-            let message = hit.entry.message(waterline_provider::wire::parse_stored);
-            message.text().contains(sentence)
-        })
+        .filter(|hit| hit.artifact.is_none() && typed(&hit.entry).contains(sentence))
         .filter_map(|hit| hit.session)
         .collect();
     sessions.sort_unstable();
     sessions.dedup();
     Ok(sessions.len() > TEMPLATE)
+}
+
+/// Returns what the user typed in a message. Attachments are parts after it.
+fn typed(entry: &Entry) -> String {
+    let message = entry.message(waterline_provider::wire::parse_stored);
+    match message.parts.first().map(|part| &part.body) {
+        Some(Body::Text(text)) if message.role == Role::User => without_notes(text).to_owned(),
+        _ => String::new(),
+    }
 }
 
 /// Returns as many texts as the budget allows, oldest first.

@@ -84,8 +84,11 @@ impl Document {
             if known.topic == Topic::Superseded {
                 continue;
             }
+            // Rules are the user's words, and a fact may come from elsewhere.
+            let is_protected = note.topic == Topic::Fact && known.topic != Topic::Fact;
             match compare(&note.line.text, &known.line.text) {
                 Relation::Same => return Added::Known,
+                Relation::Contradiction if is_protected => {}
                 Relation::Contradiction => replaced = Some((at, known.line)),
                 Relation::Different => {}
             }
@@ -196,6 +199,17 @@ mod tests {
                 (Topic::Superseded, "The staging database is on port 5432.".to_owned()),
             ]
         );
+    }
+
+    #[test]
+    fn fact_does_not_supersede_a_rule() {
+        let mut document = Document::parse("");
+        document.add(&note(Topic::Instruction, "Always answer in French."));
+        assert_eq!(document.add(&note(Topic::Fact, "Always answer in German.")), Added::New);
+        assert_eq!(document.notes()[0].topic, Topic::Instruction);
+        let replaced = Added::Replaced("Always answer in French.".to_owned());
+        document.remove(1);
+        assert_eq!(document.add(&note(Topic::Instruction, "Always answer in Dutch.")), replaced);
     }
 
     #[test]

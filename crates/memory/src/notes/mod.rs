@@ -17,6 +17,7 @@ pub(crate) use file::open;
 pub use document::{Added, Note, Topic};
 pub use line::{Line, Source};
 pub use secret::has_secret;
+pub(crate) use secret::without_secrets;
 
 use document::Document;
 use journal::Journal;
