@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::find::{Found, find};
+use super::find::{Found, Item, find};
 use super::put_back::{self, rename_blocked};
 use super::snapshot::Snapshot;
 use super::{Blocked, GIT_CONFIG, GIT_HOOKS, git};
@@ -44,7 +44,7 @@ impl Guard {
             return blocked;
         }
         for (path, item) in &after.items {
-            let is_known = self.before.items.contains_key(path)
+            let is_known = self.is_unchanged(path, item)
                 || self.is_moved(item.id)
                 || [GIT_CONFIG, GIT_HOOKS].contains(&item.name) && git::is_harmless(path);
             // A new link is renamed, which leaves its target unprotected.
@@ -60,6 +60,15 @@ impl Guard {
             blocked.push(Blocked { path, name: item.name.to_owned(), moved_to });
         }
         blocked
+    }
+
+    /// Returns whether a path is what it was before. A read-only path cannot be renamed, but a
+    /// directory above it can, and then a copy can take its place.
+    fn is_unchanged(&self, path: &Path, item: &Item) -> bool {
+        let Some(before) = self.before.items.get(path) else { return false };
+        // The contents of a snapshot were restored, into new files if necessary.
+        let is_same_file = self.snapshot.is_some() || before.id == item.id;
+        before.link == item.link && (before.link.is_some() || is_same_file)
     }
 
     /// Returns whether a path existed before under another name. It was read-only, so its content

@@ -136,9 +136,11 @@ impl Search<'_> {
 
     /// Adds a git directory, or the parts of it that stay protected if it is unprotected.
     fn git_directory(&mut self, directory: &Path, is_bare: bool) {
+        // A link to it may be renamed. Then only this entry protects it.
+        let is_found = self.found.items.get(directory).is_some_and(|item| item.via.is_none());
         if self.is_unprotected(GIT) {
             self.git_parts(directory);
-        } else if !self.found.items.contains_key(directory) {
+        } else if !is_found {
             self.add_item(directory, GIT, is_bare);
         }
         for (path, name) in git::other_paths(directory) {

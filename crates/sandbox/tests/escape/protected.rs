@@ -17,6 +17,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         new_protected_paths_are_renamed,
         existing_protected_paths_are_read_only,
         protected_path_replaced_by_a_link_is_restored,
+        copy_in_the_place_of_a_moved_directory_is_renamed,
         protected_paths_are_checked_after_a_timeout,
         workspace_has_no_protected_paths,
     ];
@@ -29,7 +30,9 @@ pub(crate) fn trials() -> Vec<Trial> {
             git_directory_in_another_granted_directory_is_protected,
             included_config_and_other_hooks_are_protected,
             new_bare_repository_is_disarmed,
+            linked_bare_repository_is_disarmed,
             moved_repository_stays_a_repository,
+            copy_of_a_moved_repository_is_disarmed,
             commit_needs_an_unprotected_git_directory,
             new_repository_in_an_unprotected_git_directory_runs_nothing,
         ]);
@@ -320,11 +323,64 @@ fn new_bare_repository_is_disarmed(yard: &Yard) {
     assert!(!command.output().unwrap().status.success());
 }
 
+/// A new protected link is renamed, which does not disarm the repository that it leads to.
+fn linked_bare_repository_is_disarmed(yard: &Yard) {
+    let text = "git init -q --bare lib && git -C lib config core.fsmonitor id && ln -s lib .idea";
+    let result = succeeds(yard, &guarded(yard), text);
+    assert_eq!(put_back(&result).len(), 2, "{result:?}");
+    assert!(!yard.granted("lib/HEAD").exists());
+}
+
 fn moved_repository_stays_a_repository(yard: &Yard) {
     repository(&yard.granted("one/project"));
     let result = succeeds(yard, &guarded(yard), "mv one two && git -C two/project log --oneline");
     assert!(put_back(&result).is_empty(), "{result:?}");
     git(&yard.granted("two/project"), "log");
+}
+
+/// A read-only path cannot be renamed, but the directory above it can.
+fn copy_in_the_place_of_a_moved_directory_is_renamed(yard: &Yard) {
+    let paths = [
+        (".cargo", "config.toml"),
+        (".config", "git/config"),
+        (".config", "fish/config.fish"),
+        (".config", "systemd/user/a.service"),
+        ("sub", ".vscode/tasks.json"),
+    ];
+    for (directory, file) in paths {
+        let path = yard.granted(directory).join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, "own\n").unwrap();
+        let text =
+            format!("mv {directory} old && cp -r old {directory} && echo x > {directory}/{file}");
+        let result = succeeds(yard, &guarded(yard), &text);
+        assert_eq!(put_back(&result).len(), 1, "{text}: {result:?}");
+        assert!(!path.exists(), "{text}");
+        assert_eq!(std::fs::read_to_string(yard.granted("old").join(file)).unwrap(), "own\n");
+        std::fs::remove_dir_all(yard.granted("old")).unwrap();
+        std::fs::remove_dir_all(yard.granted(directory)).unwrap();
+    }
+}
+
+fn copy_of_a_moved_repository_is_disarmed(yard: &Yard) {
+    repository(&yard.granted("lib"));
+    repository(&yard.granted(""));
+    git(&yard.granted(""), "submodule --quiet add ./lib sub");
+    git(&yard.granted(""), "worktree add -q tree");
+    let plant = "echo x > DIR/.git/hooks/pre-commit && git -C DIR config core.fsmonitor id";
+    for directory in ["sub", "tree", "lib"] {
+        let plant = plant.replace("DIR", directory);
+        let text =
+            format!("mv {directory} old && git init -q {directory} && {plant} && rm -rf old || :");
+        let result = succeeds(yard, &guarded(yard), &text);
+        assert_eq!(put_back(&result).len(), 1, "{text}: {result:?}");
+        assert!(!yard.granted(directory).join(".git").exists(), "{text}");
+    }
+    let text = "mv .git kept && mkdir .git && cp -r kept/. .git && echo x > .git/hooks/pre-commit";
+    let result = succeeds(yard, &unprotected(yard, &[".git"]), text);
+    assert!(!put_back(&result).is_empty(), "{result:?}");
+    assert!(!yard.granted(".git/hooks/pre-commit").exists());
+    assert!(yard.granted("kept/config").exists());
 }
 
 fn commit_needs_an_unprotected_git_directory(yard: &Yard) {
