@@ -147,6 +147,7 @@ impl Agent {
         let recall = Recall::new(environment::without_notes).with_encoders(encoders);
         let recall = Arc::new(recall);
         live.search_with(Arc::clone(&recall));
+        live.work_under(shared.fence());
         let chain = Chain::new(config.middleware.clone());
         let config = Arc::new(config);
         let mut agent = Self {

@@ -258,3 +258,28 @@ async fn sub_agents_run_concurrently() {
     let first_end = all.iter().map(|child| child.active).min();
     assert!(last_start < first_end, "they waited for each other");
 }
+
+/// A sub-agent works under the lease of its parent: after another process has taken it, nothing
+/// more is stored in the sub-agent's session.
+#[tokio::test]
+async fn sub_agent_stores_nothing_after_the_lease_was_taken() {
+    let bed = TestBed::new();
+    let log = bed.log();
+    let count = AtomicUsize::new(0);
+    let server = Scripted::new(move |received: &Received| {
+        let at = count.fetch_add(1, Ordering::SeqCst);
+        let line = match at {
+            0 => calls("call_subagent", json!({"task": "look"})),
+            1 => {
+                log.take_over("s", 1, "another process", Duration::from_secs(30)).unwrap();
+                calls("now", json!({}))
+            }
+            _ => says("done"),
+        };
+        reply(received, &line, at)
+    });
+    let outcome = bed.agent(&server).await.turn(UserInput::new("delegate")).await;
+    assert!(outcome.unwrap_err().to_string().contains("took over"), "the parent cannot continue");
+    let child = children(&bed, "s").pop().unwrap();
+    assert_eq!(bed.story(&child.id), ["user: look"]);
+}

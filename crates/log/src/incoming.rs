@@ -32,12 +32,18 @@ impl Incoming {
     /// Creates one from a message. Stores its raw bytes, or its parts if it has none.
     #[must_use]
     pub fn of(message: &Message, counter: &Counter) -> Self {
+        Self::counted(message, counter.message(message), counter)
+    }
+
+    /// Creates one from a message whose tokens were already counted by `counter`.
+    #[must_use]
+    pub fn counted(message: &Message, tokens: usize, counter: &Counter) -> Self {
         let (encoding, bytes) = stored_form(message);
         Self {
             role: message.role,
             encoding,
             bytes: bytes.into_owned(),
-            tokens: counter.message(message),
+            tokens,
             counter: counter.name(),
             text: searchable(message),
             time: None,

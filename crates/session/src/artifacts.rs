@@ -4,6 +4,7 @@
 use waterline::message::{Body, Message};
 use waterline::plan::{Plan, Slot};
 use waterline::truncate::artifact_id;
+use waterline_log::Log;
 
 use crate::error::SessionError;
 use crate::live::LiveSession;
@@ -14,17 +15,20 @@ const PREVIEW_CHARS: usize = 200;
 impl LiveSession {
     /// Stores the texts that the plan names as artifacts.
     pub(crate) async fn keep_truncated(&self, plan: &Plan) -> Result<(), SessionError> {
-        for slot in &plan.slots {
-            for text in self.named_texts(slot) {
-                let id = self.session.id.clone();
-                let preview: String = text.chars().take(PREVIEW_CHARS).collect();
-                self.on_log(move |log| {
-                    log.put_artifact(&id, "text/plain", &preview, text.into_bytes())
-                })
-                .await?;
-            }
+        let texts: Vec<String> =
+            plan.slots.iter().flat_map(|slot| self.named_texts(slot)).collect();
+        if texts.is_empty() {
+            return Ok(());
         }
-        Ok(())
+        let id = self.session.id.clone();
+        let put = move |log: &Log| {
+            for text in &texts {
+                let preview: String = text.chars().take(PREVIEW_CHARS).collect();
+                log.put_artifact(&id, "text/plain", &preview, text.clone().into_bytes())?;
+            }
+            Ok(())
+        };
+        Ok(self.write(put).await?)
     }
 
     fn named_texts(&self, slot: &Slot) -> Vec<String> {

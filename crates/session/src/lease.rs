@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use tokio::task::AbortHandle;
-use waterline_log::{AsyncLog, Lease, LogError};
+use waterline_log::{AsyncLog, Lease, Log, LogError};
 
 use crate::error::SessionError;
 
@@ -56,9 +56,25 @@ impl HeldLease {
         Ok(Self { lease, log, renewal })
     }
 
-    /// Returns the lease that writes are checked against while this is held.
-    pub(crate) fn fence(&self) -> Weak<Lease> {
-        Arc::downgrade(&self.lease)
+    /// Returns the fence that writes are checked against while this is held.
+    #[must_use]
+    pub fn fence(&self) -> Fence {
+        Fence(Arc::downgrade(&self.lease))
+    }
+}
+
+/// Refuses writes after another process has taken a lease. The default fence, and one whose lease
+/// was released, refuses nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Fence(Weak<Lease>);
+
+impl Fence {
+    /// Checks the lease. Call it in the transaction of the write ([`AsyncLog::write`]).
+    ///
+    /// # Errors
+    /// [`LogError::LeaseLost`] if another process has taken the lease.
+    pub fn check(&self, log: &Log) -> waterline_log::Result<()> {
+        self.0.upgrade().map_or(Ok(()), |lease| log.check_lease(&lease))
     }
 }
 

@@ -47,7 +47,7 @@ pub use encoders::{Encoders, LoadEncoder};
 pub use endpoint_encoder::EndpointEncoder;
 pub use error::SessionError;
 pub use event::Event;
-pub use lease::HeldLease;
+pub use lease::{Fence, HeldLease};
 pub use level::Level;
 pub use live::LiveSession;
 pub use notice::{Notice, RetryReason};

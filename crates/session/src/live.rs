@@ -1,7 +1,7 @@
 //! A session in memory, and how it is synchronized with the log.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use tokio_util::task::TaskTracker;
 use waterline::history::History;
@@ -11,7 +11,7 @@ use waterline::plan::{Budget, FoldLevel, Generation, Marks};
 use waterline::policy::{Policy, Resume};
 use waterline::reason::Reason;
 use waterline::validity::Violation;
-use waterline_log::{AsyncLog, Change, Incoming, Lease, Log, LogError, Resumed, Session, Step};
+use waterline_log::{AsyncLog, Change, Incoming, Log, LogError, Resumed, Session, Step};
 use waterline_provider::wire::parse_stored;
 
 use crate::between_calls::{
@@ -20,7 +20,7 @@ use crate::between_calls::{
 use crate::config::{ModelTarget, SessionConfig};
 use crate::error::SessionError;
 use crate::fold_backoff::FoldBackoff;
-use crate::lease::HeldLease;
+use crate::lease::Fence;
 use crate::level::Level;
 use crate::model_stats::{self, MIN_FACTOR_CHANGE, ModelStats};
 use crate::pins::Pinned;
@@ -84,8 +84,8 @@ pub struct LiveSession {
     work: TaskTracker,
     /// The whole history, loaded ahead of a fold.
     pub(crate) prefetch: Prefetch,
-    /// The lease that writes are checked against, while it is held.
-    fence: Weak<Lease>,
+    /// What writes are checked against.
+    fence: Fence,
     /// The index of the messages, for a policy that quotes them.
     pub(crate) recall: Arc<Recall>,
     /// A search that did not finish in time.
@@ -145,7 +145,7 @@ impl LiveSession {
             busy: false,
             work: TaskTracker::new(),
             prefetch: Prefetch::default(),
-            fence: Weak::new(),
+            fence: Fence::default(),
             recall: Arc::new(Recall::new(|text| text)),
             searching: None,
             rules: NamedRules::default(),
@@ -253,8 +253,18 @@ impl LiveSession {
         config.model.about.counter().name() == self.history.counter().name()
     }
 
-    /// Replaces models, tools and settings.
-    pub(crate) fn set_config(&mut self, config: SessionConfig) {
+    /// Gives the session to another caller: replaces models, tools and settings, and drops what the
+    /// previous caller set or staged for calls that it did not make.
+    pub(crate) fn hand_over(&mut self, config: SessionConfig) {
+        self.emits_raw = false;
+        self.ephemeral.clear();
+        self.wanted.shape = None;
+        self.wanted.insists = false;
+        self.kept = Pinned::default();
+        self.focus = None;
+        self.forced = None;
+        // The session is read again, without what is staged.
+        self.busy |= !self.staged.is_empty();
         self.budget.tools =
             config.tools.iter().map(|tool| self.history.counter().tool(&tool.definition())).sum();
         self.config = config;
@@ -491,8 +501,8 @@ impl LiveSession {
         let incoming = self.incoming(partial);
         let id = self.session.id.clone();
         let tip = self.session.tip;
-        self.session =
-            self.on_log(move |log| log.append_to_side_branch(&id, tip, incoming)).await?;
+        let append = move |log: &Log| log.append_to_side_branch(&id, tip, incoming.clone());
+        self.session = self.write(append).await?;
         Ok(())
     }
 
@@ -502,13 +512,21 @@ impl LiveSession {
 
     /// Checks every write against a lease: once another process has taken the lease, writes are
     /// refused. After the lease is released, writes are unchecked again.
-    pub fn work_under(&mut self, held: &HeldLease) {
-        self.fence = held.fence();
+    pub fn work_under(&mut self, fence: Fence) {
+        self.fence = fence;
+    }
+
+    /// Returns what writes are checked against, for work that outlives this call.
+    pub(crate) fn fence(&self) -> Fence {
+        self.fence.clone()
     }
 
     /// Queues a write in one transaction, if no other process has taken the session's lease. It
-    /// completes even if the caller drops the future.
-    pub(crate) fn write<T, W>(
+    /// completes even if the caller drops the future. `work` may run again after a conflict.
+    ///
+    /// # Errors
+    /// What the work returns, and [`LogError::LeaseLost`].
+    pub fn write<T, W>(
         &self,
         work: W,
     ) -> impl Future<Output = waterline_log::Result<T>> + Send + use<T, W>
@@ -517,15 +535,16 @@ impl LiveSession {
         W: Fn(&Log) -> waterline_log::Result<T> + Send + 'static,
     {
         let held = self.work.token();
-        let fence = self.fence.upgrade();
+        let fence = self.fence();
         self.log.write(move |log| {
             let _held = &held;
-            fence.as_ref().map_or(Ok(()), |fence| log.check_lease(fence))?;
+            fence.check(log)?;
             work(log)
         })
     }
 
-    /// Runs work on one of the log's threads. It completes even if the caller is dropped.
+    /// Runs work on one of the log's threads, without a check of the lease: reads, and writes that
+    /// belong to no session. It completes even if the caller is dropped.
     ///
     /// # Errors
     /// What the work returns.

@@ -50,7 +50,12 @@ impl Prefetch {
             return None;
         }
         for index in history.len()..newer.len() {
-            history.append(newer.source(index)?.clone());
+            let message = newer.source(index)?.clone();
+            // A repaired message has other tokens than the message that was appended.
+            match newer.is_repaired(index) {
+                true => history.append(message),
+                false => history.append_counted(message, newer.message_tokens(index)),
+            };
         }
         Some(history)
     }

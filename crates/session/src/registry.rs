@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -44,14 +44,25 @@ struct Shared {
 
 struct Slot {
     live: Lock,
+    state: Arc<SlotState>,
+}
+
+#[derive(Default)]
+struct SlotState {
     /// When it was last used, in milliseconds since the registry was created.
-    used: Arc<AtomicU64>,
+    used: AtomicU64,
+    /// Whether the session is in memory. Otherwise callers are about to load it.
+    loaded: AtomicBool,
 }
 
 impl Slot {
     fn in_use(&self) -> bool {
         // Session locks are cloned only under the registry's lock, so the count cannot grow here.
         Arc::strong_count(&self.live) > 1
+    }
+
+    fn is_loaded(&self) -> bool {
+        self.state.loaded.load(Ordering::Relaxed)
     }
 }
 
@@ -86,7 +97,7 @@ impl Sessions {
     /// Returns the number of sessions in memory.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.shared.slots().len()
+        self.shared.slots().values().filter(|slot| slot.is_loaded()).count()
     }
 
     /// Whether no session is in memory.
@@ -105,18 +116,22 @@ impl Sessions {
         session: &str,
         config: SessionConfig,
     ) -> Result<SessionGuard, SessionError> {
-        let (lock, used) = self.slot(session);
-        let live = lock.lock_owned().await;
+        let slot = self.slot(session);
+        // The order is lock, permit, lease. Callers that wait for a busy session need no permit, so
+        // that others can use theirs. The lease comes last: other servers wait for it.
+        let live = slot.lock().lock_owned().await;
+        let permit = self.permit().await?;
         let lease = loop {
             match self.lease(session).await? {
                 Some(lease) => break lease,
                 None => tokio::time::sleep(LEASE_INTERVAL).await,
             }
         };
-        self.open(live, used, lease, session, config).await
+        self.open(Entering { lease, live, slot, permit }, config).await
     }
 
-    /// Enters a session if no other caller uses it.
+    /// Enters a session if no other caller uses it and the registry is not full of sessions in use.
+    /// It does not wait for other callers.
     ///
     /// # Errors
     /// As [`Sessions::enter`].
@@ -125,10 +140,18 @@ impl Sessions {
         session: &str,
         config: SessionConfig,
     ) -> Result<Option<SessionGuard>, SessionError> {
-        let (lock, used) = self.slot(session);
-        let Ok(live) = lock.try_lock_owned() else { return Ok(None) };
+        let slot = self.slot(session);
+        let Ok(live) = slot.lock().try_lock_owned() else { return Ok(None) };
+        let Ok(permit) = Arc::clone(&self.shared.permits).try_acquire_owned() else {
+            return Ok(None);
+        };
         let Some(lease) = self.lease(session).await? else { return Ok(None) };
-        self.open(live, used, lease, session, config).await.map(Some)
+        self.open(Entering { lease, live, slot, permit }, config).await.map(Some)
+    }
+
+    async fn permit(&self) -> Result<OwnedSemaphorePermit, SessionError> {
+        let permit = Arc::clone(&self.shared.permits).acquire_owned().await;
+        permit.map_err(|_| SessionError::Ending)
     }
 
     /// Takes the lease of a session; `None` if another process has it. The caller holds the lock of
@@ -142,7 +165,8 @@ impl Sessions {
         }
     }
 
-    /// Enters a session, or a fork of its stored state if another caller uses it.
+    /// Enters a session, or a fork of its stored state if another caller uses it. It waits while
+    /// the registry is full of sessions in use.
     ///
     /// # Errors
     /// As [`Sessions::enter`].
@@ -151,8 +175,12 @@ impl Sessions {
         session: &str,
         config: SessionConfig,
     ) -> Result<SessionGuard, SessionError> {
-        if let Some(entered) = self.try_enter(session, config.clone()).await? {
-            return Ok(entered);
+        let slot = self.slot(session);
+        if let Ok(live) = slot.lock().try_lock_owned() {
+            let permit = self.permit().await?;
+            if let Some(lease) = self.lease(session).await? {
+                return self.open(Entering { lease, live, slot, permit }, config).await;
+            }
         }
         let id = session.to_owned();
         let fork = self.log.run(move |log| log.fork(&id, None, None)).await?;
@@ -164,49 +192,57 @@ impl Sessions {
         self.shared.sweep(self.shared.capacity);
     }
 
-    fn slot(&self, session: &str) -> (Lock, Arc<AtomicU64>) {
+    fn slot(&self, session: &str) -> SlotUse {
         let shared = &self.shared;
-        if !shared.slots().contains_key(session) {
-            shared.sweep(shared.capacity - 1);
-        }
         let mut slots = shared.slots();
         let slot = slots
             .entry(session.to_owned())
-            .or_insert_with(|| Slot { live: Lock::default(), used: Arc::default() });
-        slot.used.store(shared.now(), Ordering::Relaxed);
-        (Arc::clone(&slot.live), Arc::clone(&slot.used))
+            .or_insert_with(|| Slot { live: Lock::default(), state: Arc::default() });
+        slot.state.used.store(shared.now(), Ordering::Relaxed);
+        SlotUse {
+            session: session.to_owned(),
+            live: Arc::clone(&slot.live),
+            state: Arc::clone(&slot.state),
+            shared: Arc::clone(shared),
+        }
     }
 
     async fn open(
         &self,
-        mut slot: OwnedMutexGuard<Option<LiveSession>>,
-        used: Arc<AtomicU64>,
-        lease: HeldLease,
-        session: &str,
+        entering: Entering,
         config: SessionConfig,
     ) -> Result<SessionGuard, SessionError> {
-        let permit = Arc::clone(&self.shared.permits)
-            .acquire_owned()
-            .await
-            .map_err(|_| SessionError::Ending)?;
-        match slot.as_mut() {
+        // Dropped in the reverse order.
+        let Entering { permit, slot, mut live, lease } = entering;
+        match live.as_mut() {
             Some(live) if live.accepts(&config) => {
-                live.set_config(config);
+                live.hand_over(config);
+                live.work_under(lease.fence());
                 live.resync().await?;
                 live.catch_up().await?;
             }
-            _ => *slot = Some(LiveSession::open(self.log.clone(), session, config).await?),
+            _ => {
+                if !slot.state.loaded.load(Ordering::Relaxed) {
+                    // Its lease was granted, so the session exists: it may replace another one.
+                    self.shared.sweep(self.shared.capacity - 1);
+                }
+                let opened = LiveSession::open(self.log.clone(), &slot.session, config).await?;
+                live.insert(opened).work_under(lease.fence());
+                slot.state.loaded.store(true, Ordering::Relaxed);
+            }
         }
-        let mut live =
-            OwnedMutexGuard::try_map(slot, Option::as_mut).map_err(|_| SessionError::Ending)?;
-        live.work_under(&lease);
-        Ok(SessionGuard {
-            _lease: lease,
-            live,
-            last_use: LastUse { used, shared: Arc::clone(&self.shared) },
-            _permit: permit,
-        })
+        let live =
+            OwnedMutexGuard::try_map(live, Option::as_mut).map_err(|_| SessionError::Ending)?;
+        Ok(SessionGuard { _lease: lease, live, slot, _permit: permit })
     }
+}
+
+/// What a caller holds before it is in a session.
+struct Entering {
+    lease: HeldLease,
+    live: OwnedMutexGuard<Option<LiveSession>>,
+    slot: SlotUse,
+    permit: OwnedSemaphorePermit,
 }
 
 impl Shared {
@@ -224,16 +260,18 @@ impl Shared {
     fn sweep(&self, limit: usize) {
         let now = self.now();
         let idle = u64::try_from(self.idle.as_millis()).unwrap_or(u64::MAX);
-        let age = |slot: &Slot| now.saturating_sub(slot.used.load(Ordering::Relaxed));
+        let age = |slot: &Slot| now.saturating_sub(slot.state.used.load(Ordering::Relaxed));
         let mut slots = self.slots();
         slots.retain(|_, slot| slot.in_use() || age(slot) < idle);
-        while slots.len() > limit {
-            let unused = slots.iter().filter(|(_, slot)| !slot.in_use());
+        let mut loaded = slots.values().filter(|slot| slot.is_loaded()).count();
+        while loaded > limit {
+            let unused = slots.iter().filter(|(_, slot)| slot.is_loaded() && !slot.in_use());
             let Some(id) = unused.max_by_key(|(_, slot)| age(slot)).map(|(id, _)| id.clone())
             else {
                 return;
             };
             slots.remove(&id);
+            loaded -= 1;
         }
     }
 }
@@ -243,19 +281,36 @@ pub struct SessionGuard {
     /// Dropped first, so that the next caller finds the lease released or its own.
     _lease: HeldLease,
     live: OwnedMappedMutexGuard<Option<LiveSession>, LiveSession>,
-    last_use: LastUse,
+    slot: SlotUse,
     _permit: OwnedSemaphorePermit,
 }
 
-/// Updates the time of the last use when dropped.
-struct LastUse {
-    used: Arc<AtomicU64>,
+/// A caller's use of a slot. When dropped, it updates the time of the last use, or removes a slot
+/// that no caller loaded: a session that does not exist takes no place.
+struct SlotUse {
+    session: String,
+    live: Lock,
+    state: Arc<SlotState>,
     shared: Arc<Shared>,
 }
 
-impl Drop for LastUse {
+impl SlotUse {
+    fn lock(&self) -> Lock {
+        Arc::clone(&self.live)
+    }
+}
+
+impl Drop for SlotUse {
     fn drop(&mut self) {
-        self.used.store(self.shared.now(), Ordering::Relaxed);
+        self.state.used.store(self.shared.now(), Ordering::Relaxed);
+        if self.state.loaded.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut slots = self.shared.slots();
+        // The registry and this caller: no other one waits for the session.
+        if Arc::strong_count(&self.live) == 2 {
+            slots.remove(&self.session);
+        }
     }
 }
 
@@ -265,7 +320,7 @@ impl fmt::Debug for SessionGuard {
             f,
             "SessionGuard({}, at {})",
             self.session().id,
-            self.last_use.used.load(Ordering::Relaxed)
+            self.slot.state.used.load(Ordering::Relaxed)
         )
     }
 }

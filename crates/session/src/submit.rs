@@ -9,6 +9,7 @@ use waterline_provider::wire::parse_stored;
 
 use crate::config::SessionConfig;
 use crate::error::SessionError;
+use crate::live::LiveSession;
 use crate::registry::{SessionGuard, Sessions};
 
 /// How often the session is looked up, if other callers append to it meanwhile. After the first
@@ -120,11 +121,29 @@ impl Sessions {
                 how: SubmitOutcome::Continued,
             }));
         }
-        let counter = *live.history().counter();
-        let all: Vec<Incoming> =
-            conversation.iter().map(|message| Incoming::of(message, &counter)).collect();
-        self.log.write(move |log| log.resend(&found.session, all.clone())).await?;
+        let all = counted(&live, conversation, &found);
+        live.write(move |log| log.resend(&found.session, all.clone())).await?;
         live.catch_up().await?;
         Ok(Some(Submitted { live, new: Vec::new(), how: SubmitOutcome::Moved }))
     }
+}
+
+/// Returns the messages of a conversation to store, with the tokens that the session has already
+/// counted for the same content.
+fn counted(live: &LiveSession, conversation: &[Message], found: &Found) -> Vec<Incoming> {
+    let history = live.history();
+    let counter = history.counter();
+    // The last known message of the conversation is the last one of the session.
+    let index = |at: usize| (history.len() + at).checked_sub(found.known);
+    let tokens = |at: usize, message: &Message| {
+        let index = index(at).filter(|&index| at < found.known && !history.is_repaired(index))?;
+        let stored = history.source(index)?;
+        let is_same = stored.role == message.role && stored.parts == message.parts;
+        is_same.then(|| history.message_tokens(index))
+    };
+    let incoming = |(at, message)| match tokens(at, message) {
+        Some(tokens) => Incoming::counted(message, tokens, counter),
+        None => Incoming::of(message, counter),
+    };
+    conversation.iter().enumerate().map(incoming).collect()
 }

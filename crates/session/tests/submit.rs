@@ -12,7 +12,7 @@ use test_bed::{config, newest, policy, silent, whole};
 use waterline::message::{Message, Part, Role};
 use waterline_log::{Incoming, Log, Session, Tip};
 use waterline_provider::wire::parse_stored;
-use waterline_session::{SessionConfig, Sessions, SubmitOutcome, Submitted};
+use waterline_session::{Event, SessionConfig, Sessions, SubmitOutcome, Submitted};
 use waterline_testkit::scripted::Scripted;
 use waterline_testkit::server::Received;
 
@@ -355,4 +355,76 @@ async fn a_session_is_used_by_one_server_at_a_time() {
         drop(again);
         assert_eq!(texts(&first, "shared").await, ["one", "re: one", "two", "re: two"]);
     }
+}
+
+/// What one caller set for its next call does not reach the call of another one.
+#[tokio::test]
+async fn next_caller_inherits_nothing() {
+    let server = server();
+    let directory = tempfile::tempdir().unwrap();
+    let sessions = sessions(&logs(&directory)[0], 10);
+    sessions.log().write(|log| log.create(Session::new("s"))).await.unwrap();
+    let mut first = sessions.enter("s", test_config(&server)).await.unwrap();
+    first.add_ephemeral("only for the first caller");
+    first.emit_raw_events(true);
+    first.stage(test_bed::user("staged, not stored")).await.unwrap();
+    drop(first);
+    let mut second = sessions.enter("s", test_config(&server)).await.unwrap();
+    let mut raw = 0;
+    let count = |event| raw += usize::from(matches!(event, Event::Raw { .. }));
+    second.call(test_bed::user("hello"), count).await.unwrap();
+    drop(second);
+    let request = server.received().pop().unwrap();
+    assert!(!request.body.contains("first caller") && !request.body.contains("staged"));
+    assert_eq!(raw, 0);
+    assert_eq!(texts(&sessions, "s").await, ["hello", "re: hello"]);
+}
+
+#[tokio::test]
+async fn unknown_sessions_evict_none() {
+    let server = server();
+    let directory = tempfile::tempdir().unwrap();
+    let sessions = sessions(&logs(&directory)[0], 2);
+    for id in ["a", "b"] {
+        sessions.log().write(move |log| log.create(Session::new(id))).await.unwrap();
+        drop(sessions.enter(id, test_config(&server)).await.unwrap());
+    }
+    for n in 0..5 {
+        let id = format!("unknown {n}");
+        assert!(sessions.enter(&id, test_config(&server)).await.is_err());
+        assert!(sessions.try_enter(&id, test_config(&server)).await.is_err());
+        assert!(sessions.enter_or_fork(&id, test_config(&server)).await.is_err());
+        assert_eq!(sessions.len(), 2, "{sessions:?}");
+    }
+}
+
+/// A full registry: `try_enter` does not wait, and callers that wait for one session do not keep
+/// others from theirs.
+#[tokio::test]
+async fn waiting_callers_take_no_place() {
+    let server = server();
+    let directory = tempfile::tempdir().unwrap();
+    let sessions = sessions(&logs(&directory)[0], 2);
+    for id in ["a", "b", "c"] {
+        sessions.log().write(move |log| log.create(Session::new(id))).await.unwrap();
+    }
+    let first = sessions.enter("a", test_config(&server)).await.unwrap();
+    let waiting: Vec<_> = (0..3)
+        .map(|_| {
+            let sessions = sessions.clone();
+            let config = test_config(&server);
+            tokio::spawn(async move { sessions.enter("a", config).await.map(drop) })
+        })
+        .collect();
+    tokio::task::yield_now().await;
+    let enter = sessions.enter("b", test_config(&server));
+    let second = tokio::time::timeout(Duration::from_secs(10), enter).await.unwrap().unwrap();
+    let third = sessions.try_enter("c", test_config(&server));
+    let third = tokio::time::timeout(Duration::from_secs(10), third).await.unwrap().unwrap();
+    assert!(third.is_none());
+    drop((first, second));
+    for caller in waiting {
+        caller.await.unwrap().unwrap();
+    }
+    assert!(sessions.try_enter("c", test_config(&server)).await.unwrap().is_some());
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use waterline::message::{Body, Message, Part, Role, ToolCall, ToolResult};
 use waterline::truncate::{Cut, artifact_id, truncate};
+use waterline_log::Log;
 use waterline_session::SessionError;
 
 use super::turn_state::{MustEnd, Next, TurnState};
@@ -389,10 +390,10 @@ impl Agent {
         let id = self.live.session().id.clone();
         let preview: String = text.chars().take(200).collect();
         let lines = text.lines().count();
-        let stored = self
-            .live
-            .on_log(move |log| log.put_artifact(&id, "text/plain", &preview, text.into_bytes()))
-            .await?;
+        let put = move |log: &Log| {
+            log.put_artifact(&id, "text/plain", &preview, text.clone().into_bytes())
+        };
+        let stored = self.live.write(put).await.map_err(SessionError::from)?;
         Ok((short.into_part(), Some(WholeOutput { artifact: stored.hash, lines })))
     }
 }

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::{Mutex, Semaphore};
 use waterline_log::{Log, LogError, Session};
 use waterline_sandbox::Workspace;
+use waterline_session::Fence;
 
 use super::Agent;
 use super::submit::UserInput;
@@ -42,6 +43,8 @@ pub(crate) struct Shared {
     directories: std::sync::Mutex<BTreeSet<String>>,
     /// Records what all agents change, under the session of the main agent.
     pub(super) recorder: Arc<Recorder>,
+    /// The main agent's lease, which the writes of all agents are checked against.
+    fence: std::sync::Mutex<Fence>,
 }
 
 impl Shared {
@@ -55,7 +58,18 @@ impl Shared {
             iterations: AtomicUsize::new(0),
             directories: std::sync::Mutex::default(),
             recorder: Arc::new(recorder),
+            fence: std::sync::Mutex::default(),
         }
+    }
+
+    /// Checks the writes of sub-agents against the lease of the running turn.
+    pub(super) fn work_under(&self, fence: Fence) {
+        *self.fence.lock().unwrap_or_else(PoisonError::into_inner) = fence;
+    }
+
+    /// Returns what the writes of sub-agents are checked against.
+    pub(super) fn fence(&self) -> Fence {
+        self.fence.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Records approvals that the agents share.
@@ -162,13 +176,15 @@ impl SubAgents {
         let directory = self.workspace.path().display().to_string();
         let title: String = task.lines().next().unwrap_or_default().chars().take(60).collect();
         let log = self.log.handle();
-        let created = log.run(move |log| {
+        let fence = self.shared.fence();
+        let created = log.write(move |log| {
+            fence.check(log)?;
             let mut session = log.create_sub_agent(&parent)?;
-            session.title = title;
-            session.workspace = Some(directory).filter(|_| !private);
+            session.title.clone_from(&title);
+            session.workspace = Some(directory.clone()).filter(|_| !private);
             let edited = edit(&mut session, |state, local| {
                 state.max_loops = Some(max_loops);
-                local.workspace_of = Some(owner).filter(|_| !private);
+                local.workspace_of = Some(owner.clone()).filter(|_| !private);
             });
             edited.map_err(|error| LogError::Refused(error.to_string().into()))?;
             log.save(&session)?;

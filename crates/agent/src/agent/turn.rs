@@ -54,7 +54,8 @@ impl Agent {
                 let log = self.live.log().handle();
                 let session = &self.live.session().id;
                 let lease = Lease::take(log, self.workspace.path(), session).await?;
-                self.live.work_under(&lease.held);
+                self.live.work_under(lease.held.fence());
+                self.shared.work_under(lease.held.fence());
                 Some(lease)
             }
             _ => None,

@@ -40,7 +40,7 @@ impl LiveSession {
         };
         let payload = serde_json::to_string(&payload).unwrap_or_default();
         let id = self.session.id.clone();
-        self.on_log(move |log| log.replace_jobs(SUMMARY_JOB, &id, &payload)).await
+        Ok(self.write(move |log| log.replace_jobs(SUMMARY_JOB, &id, &payload)).await?)
     }
 
     /// Makes a summary in the background that an earlier process did not finish. A job whose
@@ -57,7 +57,7 @@ impl LiveSession {
             None => None,
         };
         let Some((wanted, (work, sources))) = work else {
-            self.on_log(move |log| log.claim_job(job.key)).await?;
+            self.write(move |log| log.claim_job(job.key)).await?;
             return Ok(());
         };
         self.run_in_background(&wanted, work, sources, self.generation.number, job.key).await

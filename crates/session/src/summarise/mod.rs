@@ -13,8 +13,8 @@ use waterline::message::Message;
 use waterline::plan::{Slot, Treatment, Wanted};
 use waterline::stage::Mode;
 use waterline::summary::{Language, Schema, Summary, digest, schema::Form};
-use waterline_log::Summary as Stored;
-use waterline_memory::{Section, Source};
+use waterline_log::{Log, Summary as Stored};
+use waterline_memory::{Memory, Section, Source};
 
 use crate::between_calls::Pending;
 use crate::config::ModelTarget;
@@ -91,6 +91,7 @@ impl LiveSession {
         let row = self.row(&sources, generation).await?;
         let fallback = digest(&self.history, &sources, DIGEST_TOKENS);
         let log = self.log.clone();
+        let fence = self.fence();
         let id = self.session.id.clone();
         let memory = self.config.memory.clone();
         let source = self.source_of(&sources);
@@ -112,37 +113,33 @@ impl LiveSession {
                 }
             };
             let Made { text, daily, lasting, rules } = made;
-            let made = text.clone();
-            let stored = log.run(move |log| {
-                let tokens = counter.text(&text);
-                if !text.is_empty()
-                    && let Err(error) = log.add_summary(&id, Stored { text, tokens, ..row })
-                {
+            let summary = Stored { tokens: counter.text(&text), text: text.clone(), ..row };
+            let finish = move |log: &Log| {
+                fence.check(log)?;
+                if !summary.text.is_empty() {
+                    log.add_summary(&id, summary.clone())?;
+                }
+                log.claim_job(job)
+            };
+            let is_own = match log.write(finish).await {
+                Ok(is_own) => is_own,
+                Err(error) => {
                     tracing::warn!(
                         target: "waterline::summary",
                         %error,
                         "could not store a summary"
                     );
+                    return None;
                 }
-                let is_own = log.claim_job(job)?;
-                if is_own {
-                    rules::add(&named, rules::confirmed(&rules, &user_texts));
-                }
-                if let Some(memory) = memory.filter(|_| for_memory && is_own) {
-                    let kept = memory
-                        .keep(Section::Trimmed, &daily, Some(&source))
-                        .and_then(|()| memory.keep(Section::Notes, &lasting, Some(&source)));
-                    if let Err(error) = kept {
-                        tracing::warn!(
-                            target: "waterline::memory",
-                            %error,
-                            "could not write a memory"
-                        );
-                    }
-                }
-                Ok(())
-            });
-            stored.await.ok().filter(|()| !made.is_empty()).map(|()| made)
+            };
+            if is_own {
+                rules::add(&named, rules::confirmed(&rules, &user_texts));
+            }
+            if let Some(memory) = memory.filter(|_| for_memory && is_own) {
+                let parts = [(Section::Trimmed, daily), (Section::Notes, lasting)];
+                keep_in_memory(memory, parts, source).await;
+            }
+            Some(text).filter(|text| !text.is_empty())
         });
         self.pending = Some(Pending { generation, sources, task, made: None });
         Ok(())
@@ -251,14 +248,8 @@ impl LiveSession {
             self.flush(Section::Overflow, sources).await;
             return;
         };
-        let source = self.source_of(sources);
-        let kept = tokio::task::spawn_blocking(move || {
-            memory.keep(Section::Overflow, &daily, Some(&source))?;
-            memory.keep(Section::Notes, &lasting, Some(&source))
-        });
-        if let Ok(Err(error)) = kept.await {
-            tracing::warn!(target: "waterline::memory", %error, "could not write a memory");
-        }
+        let parts = [(Section::Overflow, daily), (Section::Notes, lasting)];
+        keep_in_memory(memory, parts, self.source_of(sources)).await;
     }
 
     /// Prepares a summary for the memory. The messages go as text in parts, because the context
@@ -435,8 +426,9 @@ impl LiveSession {
         let row = self.row(sources, generation).await?;
         let id = self.session.id.clone();
         let tokens = self.history.counter().text(text);
-        let text = text.to_owned();
-        self.on_log(move |log| log.add_summary(&id, Stored { text, tokens, ..row })).await.map(drop)
+        let summary = Stored { text: text.to_owned(), tokens, ..row };
+        self.write(move |log| log.add_summary(&id, summary.clone())).await?;
+        Ok(())
     }
 
     /// Returns the stored form of a summary, without its text (S3.13).
@@ -457,6 +449,17 @@ impl LiveSession {
                 .sum(),
             time: 0,
         })
+    }
+}
+
+/// Writes parts of a summary to the memory. A failure is only reported in the program's log: the
+/// summary itself is stored.
+async fn keep_in_memory(memory: Arc<Memory>, parts: [(Section, String); 2], source: Source) {
+    let keep = move || {
+        parts.into_iter().try_for_each(|(section, text)| memory.keep(section, &text, Some(&source)))
+    };
+    if let Ok(Err(error)) = tokio::task::spawn_blocking(keep).await {
+        tracing::warn!(target: "waterline::memory", %error, "could not write a memory");
     }
 }
 
