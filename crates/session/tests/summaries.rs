@@ -331,7 +331,7 @@ async fn c1_5_conversation_too_long_for_its_own_summary_is_truncated() {
         let text = format!("step {round} {}", "and more ".repeat(400));
         live.call(user(text), |event| events.push(event)).await.unwrap();
     }
-    assert!(events.contains(&Event::Summarising));
+    assert!(events.iter().any(|event| matches!(event, Event::Summarising)));
     let requests = summaries(&server);
     assert!(
         !requests[0].body.contains("<conversation>") && requests[1].body.contains("<conversation>")
