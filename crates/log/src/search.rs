@@ -150,20 +150,24 @@ impl Search<'_> {
         let dialect = connection.dialect();
         let expression = dialect.match_expression(self.terms, all);
         let sql = dialect.find_artifact_terms();
-        let keys = connection.rows(sql, values![expression, MAX_ARTIFACTS])?;
+        let limit = if self.path.is_some() { MAX_ARTIFACTS * 100 } else { MAX_ARTIFACTS };
+        let keys = connection.rows(sql, values![expression, limit])?;
         let mut hits = Vec::new();
         for key in keys {
             let sql = "SELECT hash FROM artifact_text WHERE key = $1";
             let hash = connection.row(sql, values![key.int(0)])?.map(|mut row| row.bytes(0));
             let Some(hash) = hash else { continue };
+            let name = hash_name(&hash);
+            let Some(entry) = self.message_with_artifact(connection, &name)? else { continue };
             // `verify` reports damaged artifacts.
             let Some(Some(bytes)) = artifact::read(connection, &hash)? else { continue };
             let Some(text) = artifact_text(&bytes) else { continue };
-            let name = hash_name(&hash);
-            let Some(entry) = self.message_with_artifact(connection, &name)? else { continue };
             let score = self.score(&text.to_lowercase());
             let found = FoundArtifact { hash: name, text: text.to_owned() };
             hits.push(self.hit(entry, Some(found), score));
+            if hits.len() >= MAX_ARTIFACTS {
+                break;
+            }
         }
         Ok(hits)
     }

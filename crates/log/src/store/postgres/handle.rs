@@ -163,7 +163,12 @@ pub(super) fn cause(error: &postgres::Error) -> String {
         text = source.to_string();
         inner = source.source();
     }
-    text
+    without_code(&text).to_owned()
+}
+
+/// Removes the system's number of an error, which says nothing to a person.
+pub(super) fn without_code(text: &str) -> &str {
+    text.split(" (os error ").next().unwrap_or(text)
 }
 
 pub(super) fn explain(name: &str, error: &postgres::Error) -> LogError {
