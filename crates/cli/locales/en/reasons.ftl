@@ -4,6 +4,7 @@ reason-over-window = { $tokens } tokens are more than the window of { $window }
 reason-over-high-mark-cold = { $tokens } tokens are over the high mark of { $high }; the cache is cold, so it costs little now
 reason-over-high-mark = { $tokens } tokens are over the high mark of { $high }
 reason-many-messages = { $messages } messages are more than { $max }
+reason-every-turn = the policy considers a fold at every turn
 reason-many-turns = { $turns } turns are more than { $max }
 reason-requested = the user asked for it
 reason-summary-ready = the background summary is ready
