@@ -188,3 +188,14 @@ pub(super) fn explain(name: &str, error: &postgres::Error) -> LogError {
         _ => LogError::Database { name, text },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_a_system_error_is_not_shown() {
+        assert_eq!(without_code("Connection refused (os error 111)"), "Connection refused");
+        assert_eq!(without_code("no such host"), "no such host");
+    }
+}
