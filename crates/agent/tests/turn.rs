@@ -333,6 +333,19 @@ async fn s0_13_the_tool_list_is_stable_and_a_disabled_tool_is_refused() {
 }
 
 #[tokio::test]
+async fn a_disabled_tool_is_not_named_in_the_system_prompt() {
+    for is_enabled in [true, false] {
+        let bed = TestBed::new();
+        let server = model(vec![says("hello")]);
+        let mut config = bed.config(&server);
+        config.toolbox.switch("recall", is_enabled).unwrap();
+        bed.open(config).await.turn(UserInput::new("hi")).await.unwrap();
+        let named = server.received()[0].body.contains("use recall to search");
+        assert_eq!(named, is_enabled);
+    }
+}
+
+#[tokio::test]
 async fn a_denial_is_a_result_and_always_is_remembered() {
     let bed = TestBed::new();
     let risky = || bash("rm -r build");

@@ -139,7 +139,8 @@ pub fn repeated(overrides: &Overrides) -> String {
     let grants = overrides.allow_dirs.iter().map(|grant| {
         ("allow-dir", format!("{}{}", path(&grant.path), if grant.writable { "" } else { ":ro" }))
     });
-    let all = single.chain(sets).chain(grants);
+    let hosts = overrides.allow_hosts.iter().map(|host| ("allow-host", host.clone()));
+    let all = single.chain(sets).chain(grants).chain(hosts);
     let mut flags: String =
         all.map(|(name, value)| format!(" --{name} {}", quoted(&value))).collect();
     if overrides.allow_network {
@@ -188,12 +189,14 @@ mod tests {
             allow_dirs: vec!["docs:ro".parse().unwrap(), ".".parse().unwrap()],
             approval: Some(Mode::All),
             allow_network: true,
+            allow_hosts: vec!["crates.io".parse().unwrap(), "*.pypi.org".parse().unwrap()],
             ..AgentArguments::default()
         };
         assert_eq!(
             repeated(&flags.overrides()),
             " --model offline --window 9000 --memory 'my mem' --workspace private --approval all \
-             --set fold.high=60% --allow-dir docs:ro --allow-dir . --allow-network"
+             --set fold.high=60% --allow-dir docs:ro --allow-dir . --allow-host crates.io \
+             --allow-host '*.pypi.org' --allow-network"
         );
     }
 }

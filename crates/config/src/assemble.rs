@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use waterline_agent::approval;
 use waterline_agent::mcp::{self, Server, ServerProblem, ServerProblemKind, Transport};
 use waterline_agent::role::{self, Role};
@@ -144,8 +145,10 @@ async fn session_config(
     let models = Models { config };
     let policy = policy::load(DEFAULT_POLICY, &[], config)?;
     let model = models.primary(&overrides.model).await?;
-    let (fallback, notices) = models.fallback();
-    let summariser = models.summariser()?;
+    let (mut fallback, notices) = models.fallback();
+    let mut summariser = models.summariser()?;
+    join_all(fallback.iter_mut().chain(&mut summariser).map(|target| models.add_facts(target)))
+        .await;
     let mut session = SessionConfig { fallback, summariser, ..SessionConfig::new(model, policy) };
     session.options.max_tokens = overrides.max_tokens;
     session.memory = memory(config, overrides)?.map(Arc::new);

@@ -93,7 +93,7 @@ impl Models<'_> {
 
     /// Adds what the model's server reports, if it is not a vendor's own server and something is
     /// unknown.
-    async fn add_facts(&self, target: &mut ModelTarget) {
+    pub(crate) async fn add_facts(&self, target: &mut ModelTarget) {
         let address = target.model.address();
         let is_own = address.is_empty() || address == wire::default_base(target.model.wire());
         let is_known = target.window_source != WindowSource::Guess

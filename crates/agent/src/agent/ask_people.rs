@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use waterline::message::Part;
+use waterline_sandbox::protected;
 
 use super::run_calls::result_message;
 use super::turn_state::{Next, TurnState};
@@ -90,7 +91,8 @@ impl Agent {
             }
             let tool = self.config.toolbox.find(&call.name);
             let identity = tool.and_then(|tool| approval::identity(&**tool));
-            let info = self.info(&call);
+            let mut info = self.info(&call);
+            self.add_protected(&mut info).await;
             let call_request = CallRequest {
                 tool: &call.name,
                 info: &info,
@@ -163,6 +165,21 @@ impl Agent {
             self.stage(move |_, local| local.approvals.push(grant.clone())).await?;
         }
         Ok(None)
+    }
+
+    /// Adds the name of the protected path that a file tool's call changes. The tool itself knows
+    /// only the path as it is written.
+    async fn add_protected(&self, info: &mut CallInfo) {
+        if info.capability != Capability::Write {
+            return;
+        }
+        let directories = self.changed_directories(info);
+        let Some(path) = info.subject.path().filter(|_| !directories.is_empty()) else { return };
+        let Ok(path) = self.workspace.resolve(path) else { return };
+        let look_up = move || protected::name_at(&directories, &path);
+        let name = tokio::task::spawn_blocking(look_up).await.ok().flatten();
+        let name = name.filter(|name| !info.protected.iter().any(|known| known == name));
+        info.protected.extend(name.map(str::to_owned));
     }
 
     /// Returns the granted directories that a call may change.

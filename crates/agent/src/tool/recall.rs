@@ -30,6 +30,9 @@ const AROUND: u64 = 2;
 /// Maximum length of an expanded message.
 const MESSAGE_CHARS: usize = 3_000;
 
+/// The name of the tool, which the system prompt mentions.
+pub(crate) const NAME: &str = "recall";
+
 #[derive(Debug)]
 pub(super) struct Recall;
 
@@ -46,7 +49,7 @@ pub(super) struct Arguments {
 
 impl Tool for Recall {
     type Arguments = Arguments;
-    const NAME: &'static str = "recall";
+    const NAME: &'static str = NAME;
     const ABOUT: &'static str = "\
         Search the full session history before this turn, including messages and tool results \
         that are no longer in context, and the user's memory of earlier sessions. Use it when you \

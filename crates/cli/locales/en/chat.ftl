@@ -417,6 +417,7 @@ gauge-cache = cache { $share }%
 ## chat/greeting.rs
 
 greeting = Session { $id }, model { $model }. /help lists the commands, Ctrl-C stops a turn, Ctrl-D quits.
+greeting-offline = No language model is connected. Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or start a local server; docs/models.md has more, and waterline doctor checks the setup.
 greeting-private = The agent works in a private directory. Type #name to attach a file; start with --workspace here to let it work in this directory.
 greeting-here = The agent works in { $path }. Start with --workspace private to give it a directory of its own.
 greeting-write = The agent works in { $path }. It may also change files in { $write }.

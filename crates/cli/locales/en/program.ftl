@@ -99,6 +99,7 @@ refused-read-only = the sandbox may have refused to change { $path }: its direct
 refused-protected = { $name } is read-only for commands; to let them change it, add writable_protected = ["{ $name }"] under [agent] in your config
 refused-moved = the command created or changed { $path }, which is protected; its version is now { $moved }; to allow it, add writable_protected = ["{ $name }"] under [agent] in your config
 refused-restored = the command changed { $path }, which is protected; it was restored; to allow it, add writable_protected = ["{ $name }"] under [agent] in your config
+refused-unchecked = protected paths below { $path } could not be checked after the command: it has too many files, or cannot be read; look there for new hooks and settings before you run other programs in it
 refused-network = the sandbox may have refused a connection; to allow a host, use --allow-host HOST, or add network = ["HOST"] under [agent] in your config
 run-schema-kept = --schema is for new turns; this turn keeps its schema
 run-stopped = stopped; everything so far is in session { $session }

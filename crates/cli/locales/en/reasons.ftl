@@ -16,6 +16,7 @@ reason-many-messages = { $messages ->
     [one] 1 message is
    *[other] { $messages } messages are
 } more than { $max }
+reason-every-turn = the policy considers a fold at every turn
 reason-many-turns = { $turns ->
     [one] 1 turn is
    *[other] { $turns } turns are

@@ -352,6 +352,7 @@ gauge-cache = 缓存 { $share }%
 ## chat/greeting.rs
 
 greeting = 会话 { $id }，模型 { $model }。/help 列出命令，Ctrl-C 停止一轮，Ctrl-D 退出。
+greeting-offline = 未连接语言模型。请设置 ANTHROPIC_API_KEY、OPENAI_API_KEY 或 GEMINI_API_KEY，或启动本地服务器；详见 docs/models.md，可用 waterline doctor 检查设置。
 greeting-private = 代理在私有目录中工作。输入 #文件名 可附带文件；用 --workspace here 启动可让它在此目录工作。
 greeting-here = 代理在 { $path } 中工作。用 --workspace private 启动可让它在自己的私有目录中工作。
 greeting-write = 代理在 { $path } 中工作。还可读写 { $write }。

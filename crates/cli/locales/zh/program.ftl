@@ -81,6 +81,7 @@ refused-read-only = 沙箱可能拒绝了对 { $path } 的修改：其目录只�
 refused-protected = { $name } 对命令只读；如需允许命令修改，请在配置的 [agent] 下添加 writable_protected = ["{ $name }"]
 refused-moved = 命令创建或修改了受保护的 { $path }；命令的版本现为 { $moved }；如需允许，请在配置的 [agent] 下添加 writable_protected = ["{ $name }"]
 refused-restored = 命令修改了受保护的 { $path }，已恢复；如需允许，请在配置的 [agent] 下添加 writable_protected = ["{ $name }"]
+refused-unchecked = 命令之后无法检查 { $path } 下的受保护路径：文件过多，或无法读取；在其中运行其他程序之前，请查看有无新的钩子和设置文件
 refused-network = 沙箱可能拒绝了连接；如需允许某个主机，请使用 --allow-host HOST，或在配置的 [agent] 下添加 network = ["HOST"]
 run-schema-kept = --schema 只用于新的一轮；本轮保留原有的 schema
 run-stopped = 已停止；此前的内容都在会话 { $session } 中

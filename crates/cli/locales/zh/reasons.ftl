@@ -4,6 +4,7 @@ reason-over-window = { $tokens } 个 token 超过窗口 { $window }
 reason-over-high-mark-cold = { $tokens } 个 token 超过高水位 { $high }；缓存已失效，此时折叠代价小
 reason-over-high-mark = { $tokens } 个 token 超过高水位 { $high }
 reason-many-messages = { $messages } 条消息超过 { $max }
+reason-every-turn = 该策略每一轮都会考虑折叠
 reason-many-turns = { $turns } 轮超过 { $max }
 reason-requested = 用户要求
 reason-summary-ready = 后台摘要已就绪

@@ -412,8 +412,11 @@ fn reason_to_fold(
         return Some(Reason::ManyMessages { messages, max: rule.messages }.into());
     }
     let turns = input.generation.turns() + added.turns;
-    (rule.turns > 0 && turns > rule.turns)
-        .then(|| Reason::ManyTurns { turns, max: rule.turns }.into())
+    (rule.turns > 0 && turns > rule.turns).then(|| match rule.turns {
+        // Not a limit: the stages decide whether something is too long.
+        1 => Reason::EveryTurn.into(),
+        max => Reason::ManyTurns { turns, max }.into(),
+    })
 }
 
 /// Returns whether a fold is worth doing. It must free its share of what can be freed (`fold.free`,

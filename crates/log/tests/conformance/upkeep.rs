@@ -106,6 +106,12 @@ fn artifacts_are_searched(backend: &dyn Backend) {
     assert!(shown.contains("module_133 compiled"), "{shown}");
     assert_eq!(found(&log, "module_133"), ["s/2"]);
     assert_eq!(log.search("module_133", Some("other"), 5).unwrap().len(), 0);
+    // Newer artifacts of other sessions do not hide it.
+    for number in 0..60 {
+        let text = format!("module_133 again, {number}");
+        log.put_artifact("other", "text/plain", "", text.into_bytes()).unwrap();
+    }
+    assert_eq!(log.search("module_133", Some("s"), 5).unwrap().len(), 1);
     // The message itself is the better hit if it has the words.
     assert!(log.search("module_0", None, 5).unwrap()[0].artifact.is_none());
     log.erase(&EraseTarget::Session("s".into())).unwrap();
