@@ -274,9 +274,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let sink = files(directory.path());
         let path = directory.path().join("2026-11-15.md");
-        sink.keep(Section::Trimmed, "the first entry", None).unwrap();
+        let source = |message| Some(Source { session: "s".to_owned(), message });
+        sink.keep(Section::Trimmed, "the first entry", source(1).as_ref()).unwrap();
         let opened = std::fs::read_to_string(&path).unwrap();
-        sink.keep(Section::Trimmed, "the second entry", None).unwrap();
+        sink.keep(Section::Trimmed, "the second entry", source(2).as_ref()).unwrap();
         std::fs::write(&path, opened.replace("first entry", "first entry, corrected")).unwrap();
         let texts = || -> Vec<String> {
             sink.newest(9).unwrap().into_iter().map(|line| line.text).collect()

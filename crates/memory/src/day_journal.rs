@@ -104,12 +104,15 @@ impl DayJournal {
 impl Entries {
     /// Returns the newest entries that are missing in a file with this text, oldest first.
     pub(crate) fn lost(&self, text: &str) -> Vec<String> {
-        let lines: HashSet<&str> = own_lines(text).collect();
+        let lines: HashSet<&str> = text.lines().map(str::trim).collect();
         let is_missing = |written: &&Written| {
+            let has = |line: &&str| lines.contains(line);
+            // The comment names the message, so no other entry has it. A person may have changed
+            // some of the lines, and other entries may have some.
+            let has_source =
+                written.entry.lines().filter(|line| is_comment(line)).any(|it| has(&it));
             let count = own_lines(&written.entry).count();
-            let found = own_lines(&written.entry).filter(|line| lines.contains(line)).count();
-            // A person may have changed some of its lines, and other entries may have some.
-            found * 2 < count
+            !has_source && own_lines(&written.entry).filter(has).count() * 2 < count
         };
         let newest = self.0.iter().rev().take_while(is_missing);
         let mut lost: Vec<String> =
@@ -121,7 +124,10 @@ impl Entries {
 
 /// Returns the lines that belong to one entry: headings and sources occur in others too.
 fn own_lines(text: &str) -> impl Iterator<Item = &str> {
-    let is_own =
-        |line: &&str| !line.is_empty() && !line.starts_with('#') && !line.starts_with("<!--");
+    let is_own = |line: &&str| !line.is_empty() && !line.starts_with('#') && !is_comment(line);
     text.lines().map(str::trim).filter(is_own)
+}
+
+fn is_comment(line: &str) -> bool {
+    line.starts_with("<!--")
 }
