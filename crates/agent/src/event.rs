@@ -107,6 +107,11 @@ pub enum Event {
         /// Whether it applies to later sessions too.
         is_lasting: bool,
     },
+    /// A standing instruction is no longer given to the model, because the newer ones take its place.
+    RuleLeftOut {
+        /// The instruction.
+        text: String,
+    },
     /// A hook of a middleware failed; the turn continues without it.
     HookFailed {
         /// The middleware.
@@ -230,6 +235,9 @@ enum Line<'a> {
         replaced: Option<&'a str>,
         lasting: bool,
     },
+    RuleLeftOut {
+        text: &'a str,
+    },
     HookFailed {
         middleware: &'a str,
         hook: &'a str,
@@ -274,6 +282,7 @@ impl<'a> Line<'a> {
             Event::Remembered { text, replaced, is_lasting } => {
                 Self::Remembered { text, replaced: replaced.as_deref(), lasting: *is_lasting }
             }
+            Event::RuleLeftOut { text } => Self::RuleLeftOut { text },
             Event::HookFailed { middleware, hook, why } => {
                 Self::HookFailed { middleware, hook, why }
             }

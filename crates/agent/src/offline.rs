@@ -12,7 +12,7 @@ use futures_util::{StreamExt as _, stream};
 use waterline::message::{Message, Role, ToolCall};
 use waterline::model;
 use waterline_log::Log;
-use waterline_memory::{Memory, Source};
+use waterline_memory::{Memory, Remembered, Source};
 use waterline_provider::answer::{Answer, Delta, Stop, Usage};
 use waterline_provider::{Event, EventStream, Model, Request, wire};
 use waterline_session::{ModelTarget, SessionConfig, WindowSource};
@@ -267,7 +267,8 @@ impl Call {
         let question = question.to_owned();
         let found = tokio::task::spawn_blocking(move || memory.find(&question, MAX_QUOTES)).await;
         let lines = found.ok().and_then(Result::ok).unwrap_or_default();
-        lines.into_iter().map(|line| format!("{}: {}", line.place, line.text)).collect()
+        let mark = |line: &Remembered| if line.is_superseded { ", superseded" } else { "" };
+        lines.iter().map(|line| format!("{}{}: {}", line.place, mark(line), line.text)).collect()
     }
 }
 

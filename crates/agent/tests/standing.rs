@@ -147,6 +147,23 @@ async fn session_uses_the_memory_of_its_owner() {
     assert_eq!(own[0].line.text, RULE);
 }
 
+/// The newest rule is given; the user sees which older one no longer fits.
+#[tokio::test]
+async fn rule_beyond_the_budget_displaces_the_oldest() {
+    let bed = TestBed::new();
+    let rule = |name: &str| format!("Always greet {name} {}.", "politely ".repeat(50).trim());
+    for (session, name) in [("a", "Ada"), ("b", "Bob"), ("c", "Eve"), ("d", "Kim")] {
+        turn(&bed, session, &rule(name)).await;
+    }
+    let next = turn(&bed, "e", "Hello.").await;
+    assert!(next.contains("greet Kim") && next.contains("greet Bob"), "{next}");
+    assert!(!next.contains("greet Ada"), "{next}");
+    let shown = bed.watcher.event_lines();
+    let left_out: Vec<&String> =
+        shown.iter().filter(|line| line.starts_with("RuleLeftOut")).collect();
+    assert!(left_out.len() == 1 && left_out[0].contains("greet Ada"), "{left_out:?}");
+}
+
 #[tokio::test]
 async fn newer_rule_replaces_the_older_one() {
     let bed = TestBed::new();

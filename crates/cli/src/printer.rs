@@ -255,6 +255,9 @@ impl Observer for Printer {
             Event::Remembered { text, replaced, is_lasting } => {
                 self.note(&remembered(text, replaced.as_deref(), *is_lasting))
             }
+            Event::RuleLeftOut { text } => {
+                self.note(&text!("memory-rule-left-out", text = text.as_str()))
+            }
             Event::HookFailed { middleware, hook, why } => {
                 let name = format!("{middleware}: {hook}");
                 self.note(&text!("run-failed", name = name, cause = why.as_str()));

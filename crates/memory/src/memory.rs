@@ -3,13 +3,13 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::daily::{DayFiles, Section};
-use crate::date::date_of;
 use crate::hit::Reason;
-use crate::index::{Index, Message};
-use crate::notes::{Line, NoteError, Notes, Source, Topic};
+use crate::notes::{Line, Note, NoteError, Notes, Source, Topic};
 use crate::pin::{PinKind, pins};
+use crate::searchable::{Cache, Remembered, Searchable, Stamp};
 
 /// How many lines of the daily files are searched, newest first.
 const SEARCHED_LINES: usize = 20_000;
@@ -23,17 +23,7 @@ pub struct Memory {
     extracts: bool,
     /// Whether users have directories below the root, which is for sessions without a user.
     is_shared: bool,
-}
-
-/// A line that a search found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remembered {
-    /// The file it is in: `MEMORY.md`, or the day.
-    pub place: String,
-    /// The line.
-    pub text: String,
-    /// The message it is from, if it is known.
-    pub source: Option<Source>,
+    cache: Cache,
 }
 
 impl Memory {
@@ -45,6 +35,7 @@ impl Memory {
             notes: Notes::new(&root),
             extracts: false,
             is_shared: false,
+            cache: Cache::default(),
             root,
         }
     }
@@ -96,7 +87,7 @@ impl Memory {
     /// # Errors
     /// If a file cannot be written.
     pub fn keep(&self, section: Section, text: &str, source: Option<&Source>) -> io::Result<()> {
-        self.daily.keep(section, text)?;
+        self.daily.keep(section, text, source)?;
         if section != Section::Notes || !self.extracts {
             return Ok(());
         }
@@ -142,17 +133,32 @@ impl Memory {
     /// # Errors
     /// If a file cannot be read.
     pub fn find(&self, question: &str, limit: usize) -> io::Result<Vec<Remembered>> {
-        let lines = self.lines()?;
-        let mut index = Index::new();
-        for line in &lines {
-            let date = date_of(&line.place);
-            index.add(&Message { session: &line.place, speaker: "user", date, text: &line.text });
-        }
-        let hits = index.search(question, limit);
+        let searchable = self.searchable()?;
+        let hits = searchable.index.search(question, limit);
         let has_words =
             |reasons: &[Reason]| reasons.iter().any(|reason| matches!(reason, Reason::Words(_)));
         let found = hits.into_iter().filter(|hit| has_words(&hit.reasons));
-        Ok(found.filter_map(|hit| lines.get(hit.message).cloned()).collect())
+        Ok(found.filter_map(|hit| searchable.lines.get(hit.message).cloned()).collect())
+    }
+
+    /// Reads the files and builds the index, so that the first search need not.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub fn prepare(&self) -> io::Result<()> {
+        self.searchable().map(drop)
+    }
+
+    fn searchable(&self) -> io::Result<Arc<Searchable>> {
+        self.cache.get(|| self.stamps(), || self.lines())
+    }
+
+    /// Returns what changes when one of the files does.
+    fn stamps(&self) -> io::Result<Vec<Stamp>> {
+        let mut files = vec![self.notes.path()];
+        files.extend(self.daily.files()?);
+        files.extend(DayFiles::new(&self.root).files()?);
+        Ok(files.iter().filter_map(|file| Stamp::of(file)).collect())
     }
 
     /// Returns the newest lines of the days, newest first.
@@ -164,22 +170,25 @@ impl Memory {
         // Earlier versions wrote the daily files next to `MEMORY.md`.
         lines.extend(DayFiles::new(&self.root).newest(limit - lines.len().min(limit))?);
         let of = |line: crate::daily::DayLine| Remembered {
-            place: line.day,
+            place: line.day.clone(),
             text: line.text,
-            source: None,
+            day: line.day,
+            source: line.source,
+            is_superseded: false,
         };
         Ok(lines.into_iter().map(of).collect())
     }
 
     /// Returns the lines that are searched.
     fn lines(&self) -> io::Result<Vec<Remembered>> {
-        let of = |line: Line| Remembered {
+        let of = |note: Note| Remembered {
             place: "MEMORY.md".to_owned(),
-            text: line.text,
-            source: line.source,
+            text: note.line.text,
+            day: note.line.day,
+            source: note.line.source,
+            is_superseded: note.topic == Topic::Superseded,
         };
-        let mut lines: Vec<Remembered> =
-            self.notes.list()?.into_iter().map(|note| of(note.line)).collect();
+        let mut lines: Vec<Remembered> = self.notes.list()?.into_iter().map(of).collect();
         lines.extend(self.newest(SEARCHED_LINES)?);
         Ok(lines)
     }
@@ -244,6 +253,39 @@ mod tests {
         assert_eq!(texts("大门密码是多少？"), ["- 大门密码是4711"]);
         assert_eq!(texts("does he like tea"), ["I prefer tea."]);
         assert!(texts("weather").is_empty());
+    }
+
+    #[test]
+    fn lines_say_when_they_were_written_and_whether_they_still_hold() {
+        let directory = tempfile::tempdir().unwrap();
+        let memory = Memory::new(directory.path());
+        let source = Source { session: "s".to_owned(), message: 4 };
+        memory.remember("The API is on port 80.", None).unwrap();
+        memory.remember("The API is on port 81.", Some(source.clone())).unwrap();
+        memory.keep(Section::Trimmed, "- asked for the port of the API", Some(&source)).unwrap();
+        let found = memory.find("which port has the API", 3).unwrap();
+        let superseded: Vec<&str> =
+            found.iter().filter(|it| it.is_superseded).map(|it| it.text.as_str()).collect();
+        assert_eq!((found.len(), superseded), (3, vec!["The API is on port 80."]));
+        assert!(found.iter().all(|line| crate::date_of(&line.day).is_some()), "{found:?}");
+        assert_eq!(found.iter().filter(|it| it.source.as_ref() == Some(&source)).count(), 2);
+    }
+
+    #[test]
+    fn index_is_built_again_only_after_a_change() {
+        let directory = tempfile::tempdir().unwrap();
+        let memory = Memory::new(directory.path());
+        memory.remember("The launch is on Friday.", None).unwrap();
+        memory.prepare().unwrap();
+        let first = memory.searchable().unwrap();
+        assert!(Arc::ptr_eq(&first, &memory.clone().searchable().unwrap()));
+        std::fs::write(memory.notes().path(), "- The launch is on Monday.\n").unwrap();
+        assert_eq!(
+            memory.find("when is the launch?", 1).unwrap()[0].text,
+            "The launch is on Monday."
+        );
+        memory.keep(Section::Trimmed, "- the harbour opens at nine", None).unwrap();
+        assert_eq!(memory.find("harbour", 1).unwrap().len(), 1);
     }
 
     #[test]

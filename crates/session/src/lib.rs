@@ -10,6 +10,7 @@ mod builder;
 mod cache;
 mod call;
 mod config;
+mod dropped;
 mod encoders;
 mod endpoint_encoder;
 mod error;

@@ -170,6 +170,7 @@ impl LiveSession {
                     ..Fold::default()
                 };
                 self.report_fold(&plan, &fold, emit);
+                self.remember_dropped(&plan);
                 Some(fold)
             }
         };

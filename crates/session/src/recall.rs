@@ -1,7 +1,7 @@
 //! Search over all messages of a session, including those that are no longer in the context and
 //! results that were too long to be sent whole.
 //!
-//! The index is built from the log when it is first used, and grows with the session.
+//! The index is built from the log before it is first used, and grows with the session.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -96,6 +96,15 @@ impl Recall {
         // A message and its artifact are two texts, so more than needed are found.
         let hits = recalled.hits(log, self.encoders.as_ref(), request)?;
         recalled.passages(log, session, self.clean, request, hits)
+    }
+
+    /// Builds the index of a session, so that the first search need not.
+    ///
+    /// # Errors
+    /// If the log cannot be read.
+    pub fn prepare(&self, log: &Log, session: &str) -> Result<(), LogError> {
+        let tip = log.session(session)?.tip;
+        self.lock().update(log, session, tip, self.clean)
     }
 
     fn lock(&self) -> MutexGuard<'_, Recalled> {

@@ -144,6 +144,7 @@ impl LiveSession {
             let slots = self.generation.slots().iter().filter(|slot| slot.treatment.is_sent());
             let shown: Vec<usize> = slots.flat_map(|slot| slot.sources.iter().copied()).collect();
             self.remember(&shown).await;
+            self.in_memory = shown.iter().map(|&source| self.position(source)).collect();
         }
         self.learn(overflow, hint).await?;
         let level = match retry.overflows {

@@ -3,6 +3,7 @@
 
 mod test_bed;
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -28,6 +29,13 @@ fn blocking() -> Policy {
             ("summarise.placement", "mock"),
         ],
     )
+}
+
+/// Returns the day's file of a memory.
+fn day_file(memory: &Path) -> PathBuf {
+    let files = std::fs::read_dir(memory.join("memory")).unwrap();
+    let mut files = files.map(|entry| entry.unwrap().path());
+    files.find(|path| path.extension().is_some_and(|extension| extension == "md")).unwrap()
 }
 
 fn summaries(server: &Scripted) -> Vec<Received> {
@@ -206,7 +214,7 @@ async fn s2_13_to_s2_18_background_summary_serves_memory_and_context() {
     open.store(true, Ordering::SeqCst);
     live.finish().await;
     assert!(bed.log().summary("s").unwrap().unwrap().text.contains("order 4711"));
-    let file = std::fs::read_dir(memory.join("memory")).unwrap().next().unwrap().unwrap().path();
+    let file = day_file(&memory);
     let day = std::fs::read_to_string(file).unwrap();
     assert!(
         day.contains("## Trimmed Context (")
@@ -257,8 +265,39 @@ async fn c2_7_steps_stripped_from_few_turns_go_to_the_memory() {
     live.call(user("and now?"), silent).await.unwrap();
     live.finish().await;
     assert!(live.generation().number > 0);
-    let file = std::fs::read_dir(memory.join("memory")).unwrap().next().unwrap().unwrap().path();
+    let file = day_file(&memory);
     assert!(std::fs::read_to_string(file).unwrap().contains("## Trimmed Context ("));
+}
+
+/// The default policy folds without a model. What each fold drops goes to the day's file, once.
+#[tokio::test]
+async fn s2_13_fold_without_a_summary_writes_what_it_newly_drops() {
+    let server = server(|_, received| fair(GOOD, received));
+    let bed = TestBed::new();
+    let memory = bed.0.path().join("notes");
+    let config = SessionConfig {
+        memory: Some(Arc::new(Memory::new(&memory))),
+        ..config(&server, 12_000, policy("auto", &[]))
+    };
+    let mut live = bed.open(config).await;
+    talk(&mut live, 0..60).await;
+    live.finish().await;
+    assert!(live.generation().number > 1, "folded more than once");
+    assert!(summaries(&server).is_empty(), "no model was asked");
+    let day = std::fs::read_to_string(day_file(&memory)).unwrap();
+    assert!(day.matches("## Trimmed Context (").count() > 1, "{day}");
+    assert!(day.contains("<!-- session s message "), "{day}");
+    let dropped = live.generation().slots().iter().filter(|slot| !slot.treatment.is_sent());
+    let dropped: Vec<usize> = dropped.flat_map(|slot| slot.sources.iter().copied()).collect();
+    assert!(dropped.len() > 20, "{}", dropped.len());
+    for source in dropped {
+        let text = live.history().source(source).unwrap().text();
+        let Some((step, _)) = text.split_once(':').filter(|(step, _)| step.starts_with("step"))
+        else {
+            continue;
+        };
+        assert_eq!(day.matches(&format!("user: {step}: ")).count(), 1, "{step}\n{day}");
+    }
 }
 
 /// A process may exit before a summary takes effect. The next process finds it in the log.
@@ -393,7 +432,7 @@ async fn s3_11_summary_that_a_process_did_not_finish_is_made_by_the_next_one() {
     live.finish().await;
     assert!(bed.log().summary("s").unwrap().unwrap().text.contains("order 4711"));
     assert!(!is_summarizing());
-    let file = std::fs::read_dir(memory.join("memory")).unwrap().next().unwrap().unwrap().path();
+    let file = day_file(&memory);
     let day = std::fs::read_to_string(file).unwrap();
     assert_eq!(day.matches("order 4711").count(), 1, "{day}");
     talk(&mut live, 8..9).await;

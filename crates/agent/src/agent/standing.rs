@@ -53,7 +53,9 @@ impl Agent {
                 current.push(text.clone());
             }
         }
-        let current = within_budget(current);
+        let is_new = |text: &&String| named.contains(text) || found.contains(text);
+        self.report_left_out(&current, is_new);
+        let (current, _) = within_budget(&current);
         if current == known {
             return Ok(None);
         }
@@ -65,6 +67,19 @@ impl Agent {
         let stored = current.clone();
         self.stage(move |state, _| state.standing.clone_from(&stored)).await?;
         Ok(note)
+    }
+
+    /// Shows which rules are no longer given to the model because of new ones.
+    fn report_left_out(&self, current: &[String], is_new: impl Fn(&&String) -> bool) {
+        let earlier: Vec<String> = current.iter().filter(|text| !is_new(text)).cloned().collect();
+        if earlier.len() == current.len() {
+            return;
+        }
+        let (given_before, _) = within_budget(&earlier);
+        let (_, left_out) = within_budget(current);
+        for text in left_out.into_iter().filter(|it| is_new(&it) || given_before.contains(it)) {
+            self.observers.emit(&Event::RuleLeftOut { text });
+        }
     }
 
     /// Waits for a summary that is made in the background, before a program exits. Standing
@@ -148,8 +163,8 @@ impl Agent {
         written.await.unwrap_or(Err(NoteError::Empty)).map(Some)
     }
 
-    /// Returns the instructions and preferences of the memory, instructions first; `None` if there
-    /// is no memory.
+    /// Returns the preferences and instructions of the memory, the most important ones last: those
+    /// that were added last, and instructions after preferences. `None` if there is no memory.
     async fn remembered(&self) -> Option<Vec<String>> {
         let memory = self.live.config().memory.clone()?;
         let read = tokio::task::spawn_blocking(move || memory.notes().list()).await;
@@ -165,7 +180,7 @@ impl Agent {
             let matches = move |note: &&Note| note.topic == topic;
             notes.iter().filter(matches).map(|note| note.line.text.clone()).collect::<Vec<_>>()
         };
-        Some([of(Topic::Instruction), of(Topic::Preference)].concat())
+        Some([of(Topic::Preference), of(Topic::Instruction)].concat())
     }
 }
 
@@ -192,15 +207,19 @@ fn typed(entry: &Entry) -> String {
     }
 }
 
-/// Returns as many texts as the budget allows, oldest first.
-fn within_budget(texts: Vec<String>) -> Vec<String> {
+/// Returns the texts that the budget allows, the last ones first in line, and the others. Both are
+/// in their order.
+fn within_budget(texts: &[String]) -> (Vec<String>, Vec<String>) {
     let mut left = BUDGET;
-    let fits = |text: &String| {
-        let length = text.chars().count();
-        left = left.saturating_sub(length);
-        left > 0
-    };
-    texts.into_iter().take_while(fits).collect()
+    let (mut given, mut others) = (Vec::new(), Vec::new());
+    for text in texts.iter().rev() {
+        let rest = left.checked_sub(text.chars().count());
+        left = rest.unwrap_or(left);
+        if rest.is_some() { &mut given } else { &mut others }.push(text.clone());
+    }
+    given.reverse();
+    others.reverse();
+    (given, others)
 }
 
 fn note(new: &[&String], gone: &[&String]) -> Option<String> {
@@ -239,10 +258,12 @@ mod tests {
     }
 
     #[test]
-    fn the_budget_keeps_the_first_texts() {
+    fn the_budget_keeps_the_last_texts() {
         let texts: Vec<String> = (0..100).map(|n| format!("{n:050}")).collect();
-        let kept = within_budget(texts.clone());
-        assert!(kept.len() > 20 && kept.len() < 40, "{}", kept.len());
-        assert_eq!(texts[..kept.len()], kept);
+        let (given, others) = within_budget(&texts);
+        assert_eq!(given.len(), BUDGET / 50);
+        assert_eq!([others, given].concat(), texts);
+        let long = ["short".to_owned(), "x".repeat(BUDGET)];
+        assert_eq!(within_budget(&long), (vec![long[1].clone()], vec![long[0].clone()]));
     }
 }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use waterline::ledger::text_of;
 use waterline_log::{Log, Numbering};
-use waterline_memory::{Memory, Reason};
+use waterline_memory::{Memory, Reason, Remembered, Source};
 use waterline_provider::wire::parse_stored;
 use waterline_session::{Passage, RecallRequest};
 
@@ -155,7 +155,19 @@ async fn memories(context: &ToolContext, question: String) -> Vec<String> {
     let find = move |memory: Arc<Memory>| memory.find(&question, MAX_LINES);
     let found = tokio::task::spawn_blocking(move || find(memory)).await;
     let lines = found.ok().and_then(Result::ok).unwrap_or_default();
-    lines.into_iter().map(|line| format!("[memory, {}]\n{}", line.place, line.text)).collect()
+    lines.iter().map(|line| format!("[{}]\n{}", origin(line), line.text)).collect()
+}
+
+/// Returns where a line of the memory is from, when it was written, and whether it still holds.
+fn origin(line: &Remembered) -> String {
+    let mut facts = vec!["memory".to_owned()];
+    facts.extend((line.place != line.day).then(|| line.place.clone()));
+    facts.extend(line.is_superseded.then(|| "superseded by a newer line".to_owned()));
+    facts.extend((!line.day.is_empty()).then(|| line.day.clone()));
+    let source =
+        |source: &Source| format!("message {} of session {}", source.message, source.session);
+    facts.extend(line.source.as_ref().map(source));
+    facts.join(", ")
 }
 
 /// Returns a message and its neighbors.

@@ -2,7 +2,7 @@
 
 encoder-no-model = { $path } has no model; expected an .onnx, .npz or .safetensors file
 encoder-no-tokenizer = { $path } has no tokenizer; expected tokenizer.json (or sp.model for an .npz file) next to the model
-encoder-no-onnx = this program was built without ONNX models; build it with `cargo build --release --features onnx`, or use a table of word vectors
+encoder-no-onnx = this program was built without support for ONNX models. Build it with `cargo build --release --features onnx`, or add an encoder that needs none: use-multilingual or wordllama (docs/recall.md)
 encoder-unknown-file = { $path } is not one of the tested model files; if you trust it, add --sha256 { $hash }
 encoder-name = "{ $name }" is not a name for an encoder; use letters, digits, "-", "_" and ".", and pass it with --name
 models-kind-sentences = sentence encoder

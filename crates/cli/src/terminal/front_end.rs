@@ -164,6 +164,10 @@ impl Screen {
                 let note = remembered(text, replaced.as_deref(), *is_lasting);
                 self.line(inner, &dim(&lines(&note)));
             }
+            Event::RuleLeftOut { text } => {
+                let note = text!("memory-rule-left-out", text = text.as_str());
+                self.line(inner, &dim(&lines(&note)));
+            }
             Event::HookFailed { middleware, hook, why } => {
                 let text = text!("hook-failed", middleware = *middleware, hook = *hook, why = why);
                 self.line(inner, &format!("{RED}{prefix}{}{RED:#}", lines(&text)));

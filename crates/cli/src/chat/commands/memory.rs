@@ -146,7 +146,11 @@ pub(in crate::chat) fn note_line(number: usize, note: &Note) -> String {
 }
 
 fn found_line(found: &Remembered) -> String {
-    format!("  {}: {}", found.place, crate::show::plain(&found.text))
+    let place = match found.is_superseded {
+        true => text!("memory-found-superseded", day = found.day.as_str()),
+        false => found.place.clone(),
+    };
+    format!("  {place}: {}", crate::show::plain(&found.text))
 }
 
 #[cfg(test)]
