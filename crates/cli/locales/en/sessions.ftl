@@ -205,11 +205,11 @@ verify-problems =
 verify-problem = damaged: { $what }
 
 stats-sessions = sessions
-stats-sessions-value =
-    { $sessions }, from { $users ->
-        [one] 1 user
-       *[other] { $users } users
-    }
+stats-sessions-value = { $users ->
+    [0] { $sessions }
+    [one] { $sessions }, from 1 user
+   *[other] { $sessions }, from { $users } users
+}
 stats-messages = messages
 stats-messages-value = { $messages }, and { $prompts ->
     [one] 1 system prompt

@@ -94,7 +94,10 @@ verify-problems = { $count } 个问题
 verify-problem = 已损坏：{ $what }
 
 stats-sessions = 会话
-stats-sessions-value = { $sessions }，{ $users } 个用户
+stats-sessions-value = { $users ->
+    [0] { $sessions }
+   *[other] { $sessions }，{ $users } 个用户
+}
 stats-messages = 消息
 stats-messages-value = { $messages }，另有系统提示 { $prompts } 条；不重复 { $unique }
 stats-branches = 分支
