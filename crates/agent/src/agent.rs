@@ -11,6 +11,7 @@ mod interrupted;
 mod lease;
 mod prompt;
 mod run_calls;
+mod search_index;
 mod session_workspace;
 mod standing;
 mod sub_agents;
@@ -69,9 +70,6 @@ pub struct Agent {
     /// Calls that may only read granted directories, by id.
     read_only: BTreeMap<String, Vec<PathBuf>>,
 }
-
-/// The number of messages from which the index of a session is built when it is opened.
-const LONG_SESSION: u64 = 100;
 
 /// The data of one hook call. Each step fills in the fields that its hook needs; see
 /// [`HookContext`].
@@ -349,37 +347,6 @@ impl Agent {
     #[must_use]
     pub fn recall(&self) -> Arc<Recall> {
         Arc::clone(&self.recall)
-    }
-
-    /// Returns a function that starts to encode messages without a vector, in the background.
-    fn encoding(&self) -> impl Fn() + Send + use<> {
-        let encoders = self.config.session.encoders.clone();
-        let log = self.live.log().clone();
-        move || {
-            if let Some(encoders) = &encoders {
-                encoders.encode_missing(&log, environment::without_notes);
-            }
-        }
-    }
-
-    /// Builds the indexes of the session and of the memory on a thread of its own, so that a search
-    /// in a turn need not. Short sessions are indexed in no time.
-    fn prepare_search(&self) {
-        let session = self.live.session();
-        let (log, id) = (self.live.log().clone(), session.id.clone());
-        let recall = (session.tip.position() >= LONG_SESSION).then(|| Arc::downgrade(&self.recall));
-        let memory = self.live.config().memory.clone();
-        let prepare = move || {
-            let prepared = recall.and_then(|recall| recall.upgrade());
-            if let Some(Err(error)) = prepared.map(|recall| recall.prepare(&log, &id)) {
-                tracing::debug!(target: "waterline::recall", %error, "could not build the index");
-            }
-            if let Some(Err(error)) = memory.map(|memory| memory.prepare()) {
-                tracing::debug!(target: "waterline::recall", %error, "could not read the memory");
-            }
-        };
-        // Without the thread the first search builds the indexes.
-        drop(std::thread::Builder::new().name("search-index".to_owned()).spawn(prepare));
     }
 
     /// Returns the schema that the answer of the running turn must match.

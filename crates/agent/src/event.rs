@@ -107,7 +107,7 @@ pub enum Event {
         /// Whether it applies to later sessions too.
         is_lasting: bool,
     },
-    /// A standing instruction is no longer given to the model, because the newer ones take its place.
+    /// A standing instruction is no longer given to the model, because newer ones take its place.
     RuleLeftOut {
         /// The instruction.
         text: String,

@@ -1,14 +1,16 @@
 //! The memory of one user across sessions: lasting facts in `MEMORY.md`, and what happened each day
 //! in `memory/YYYY-MM-DD.md`.
 
+use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::daily::{DayFiles, Section};
-use crate::hit::Reason;
+use crate::hit::{Hit, Reason};
 use crate::notes::{Line, Note, NoteError, Notes, Source, Topic};
 use crate::pin::{PinKind, pins};
+use crate::rank::Ranking;
 use crate::searchable::{Cache, Remembered, Searchable, Stamp};
 
 /// How many lines of the daily files are searched, newest first.
@@ -133,12 +135,38 @@ impl Memory {
     /// # Errors
     /// If a file cannot be read.
     pub fn find(&self, question: &str, limit: usize) -> io::Result<Vec<Remembered>> {
+        self.find_by(question, limit, |_, _| HashSet::new())
+    }
+
+    /// Returns the lines that answer a question best. `rerank` may re-rank them with their vectors,
+    /// and returns the numbers of the lines that mean something similar. Other lines must have a
+    /// word of the question.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub fn find_by(
+        &self,
+        question: &str,
+        limit: usize,
+        rerank: impl FnOnce(&mut Ranking<'_>, &[Remembered]) -> HashSet<usize>,
+    ) -> io::Result<Vec<Remembered>> {
         let searchable = self.searchable()?;
-        let hits = searchable.index.search(question, limit);
-        let has_words =
-            |reasons: &[Reason]| reasons.iter().any(|reason| matches!(reason, Reason::Words(_)));
-        let found = hits.into_iter().filter(|hit| has_words(&hit.reasons));
+        let mut ranking = searchable.index.rank(question, |_| true);
+        let similar = rerank(&mut ranking, &searchable.lines);
+        let speaks = |hit: &Hit| {
+            let has_words = hit.reasons.iter().any(|why| matches!(why, Reason::Words(_)));
+            has_words || similar.contains(&hit.message)
+        };
+        let found = ranking.best(limit).into_iter().filter(speaks);
         Ok(found.filter_map(|hit| searchable.lines.get(hit.message).cloned()).collect())
+    }
+
+    /// Returns all lines that are searched.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub fn searched(&self) -> io::Result<Vec<Remembered>> {
+        Ok(self.searchable()?.lines.clone())
     }
 
     /// Reads the files and builds the index, so that the first search need not.

@@ -25,6 +25,14 @@ pub struct Remembered {
     pub is_superseded: bool,
 }
 
+impl Remembered {
+    /// Returns the hash of the line, under which its vectors are stored.
+    #[must_use]
+    pub fn hash(&self) -> [u8; 32] {
+        *blake3::hash(self.text.as_bytes()).as_bytes()
+    }
+}
+
 /// Lines and their index.
 #[derive(Debug)]
 pub(crate) struct Searchable {

@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use waterline_memory::{Encoder, TextKind};
+use waterline_memory::{Encoder, Memory, TextKind};
 
 /// How long search waits for the vector of a question, unless it is set.
 const TIMEOUT: Duration = Duration::from_millis(50);
@@ -25,6 +25,8 @@ pub struct Encoders {
     /// The last question: several sessions are often searched for the same one.
     last: Mutex<Option<EncodedQuestion>>,
     pub(crate) job: Mutex<JobState>,
+    /// The memories whose lines the job encodes next.
+    pub(crate) memories: Mutex<Vec<Arc<Memory>>>,
 }
 
 struct Slot {
@@ -66,6 +68,7 @@ impl Encoders {
             timeout: TIMEOUT,
             last: Mutex::default(),
             job: Mutex::default(),
+            memories: Mutex::default(),
         }
     }
 

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use waterline::ledger::text_of;
 use waterline_log::{Log, Numbering};
-use waterline_memory::{Memory, Reason, Remembered, Source};
+use waterline_memory::{Reason, Remembered, Source};
 use waterline_provider::wire::parse_stored;
 use waterline_session::{Passage, RecallRequest};
 
@@ -152,9 +152,9 @@ fn time(milliseconds: i64) -> Option<String> {
 /// Returns lines of the user's memory. If it cannot be read, the search goes without it.
 async fn memories(context: &ToolContext, question: String) -> Vec<String> {
     let Some(memory) = context.memory.clone() else { return Vec::new() };
-    let find = move |memory: Arc<Memory>| memory.find(&question, MAX_LINES);
-    let found = tokio::task::spawn_blocking(move || find(memory)).await;
-    let lines = found.ok().and_then(Result::ok).unwrap_or_default();
+    let recall = Arc::clone(&context.recall);
+    let find = move |log: &Log| Ok(recall.find_in_memory(log, &memory, &question, MAX_LINES));
+    let lines = context.on_log(find).await.ok().and_then(Result::ok).unwrap_or_default();
     lines.iter().map(|line| format!("[{}]\n{}", origin(line), line.text)).collect()
 }
 
