@@ -164,7 +164,7 @@ pub(crate) fn erased_text_is_gone_from_the_files() {
     assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
 }
 
-/// Undoing a change must not write to a path that damage has made of another one.
+/// Undoing a change must not follow a record that damage has changed.
 pub(crate) fn a_damaged_record_of_changed_files_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log.db");
@@ -184,9 +184,10 @@ pub(crate) fn a_damaged_record_of_changed_files_is_refused() {
     assert_eq!(log.file_changes_since("s", ids[0]).unwrap().redone.len(), 1);
     drop(log);
     let mut bytes = std::fs::read(&path).unwrap();
-    let needle = b"/srv/project/a";
+    // The number of the record, in front of its content: damage there changes the order.
+    let needle = format!("{} 0", ids[1]).into_bytes();
     let at = bytes.windows(needle.len()).position(|window| window == needle).unwrap();
-    bytes[at + needle.len() - 1] = b'b';
+    bytes[at + needle.len() - 1] = b'1';
     std::fs::write(&path, bytes).unwrap();
     let log = Log::open(&path.display().to_string()).unwrap();
     let error = log.file_changes_since("s", ids[0]).unwrap_err();
