@@ -10,6 +10,7 @@ mod handoff_runner;
 mod interrupted;
 mod prompt;
 mod run_calls;
+mod search_index;
 mod session_workspace;
 mod standing;
 mod sub_agents;
@@ -25,6 +26,7 @@ use std::sync::atomic::Ordering;
 use serde_json::Value;
 use waterline::message::{Message, Role, ToolCall};
 use waterline_log::{Log, LogError, Session};
+use waterline_memory::Memory;
 use waterline_provider::answer::Answer;
 use waterline_provider::wire::Tool;
 use waterline_sandbox::Workspace;
@@ -43,6 +45,7 @@ use crate::error::AgentError;
 use crate::event::Event;
 use crate::instructions::{self, Instructions};
 use crate::middleware::{Chain, Finished, Hook, HookContext, SyntheticResult, Verdict};
+use crate::notice::Notice;
 use crate::observer::{Frontend, Observer, Observers};
 use crate::schema::{self, AnswerSchema};
 use crate::skill;
@@ -122,14 +125,12 @@ impl Agent {
         let known = log.handle().run(move |log| log.session(&id)).await?;
         let workspace = Arc::new(open_workspace(&known, &config).await?);
         let mut session_config = config.session.clone();
+        let of_owner = |memory: Arc<Memory>| Arc::new(memory.of_owner(known.user.as_deref()));
+        session_config.memory = session_config.memory.map(of_owner);
         let mut policies = config.policies.clone();
         if let Some(buffer) = &State::of(&known)?.buffer_config {
             match config.summarization_set {
-                true => observers.emit(&Event::Notice(
-                    "the buffer_config of this session is ignored: the setting summarization \
-                     overrides it"
-                        .to_owned(),
-                )),
+                true => observers.emit(&Event::Notice(Notice::BufferConfigIgnored)),
                 false => policies.made = Some(config::policy_of_buffer(buffer)?),
             }
         }
@@ -192,6 +193,7 @@ impl Agent {
         }
         agent.commit().await?;
         agent.encoding()();
+        agent.prepare_search();
         Ok(agent)
     }
 
@@ -216,7 +218,7 @@ impl Agent {
     ///
     /// # Errors
     /// When the program is ending.
-    pub async fn read_instructions(&self) -> Result<(Vec<Instructions>, Vec<String>), AgentError> {
+    pub async fn read_instructions(&self) -> Result<(Vec<Instructions>, Vec<Notice>), AgentError> {
         let files = self.config.instructions.clone();
         let read = tokio::task::spawn_blocking(move || files.read()).await;
         Ok(read.map_err(|_| SessionError::Ending)?)
@@ -346,17 +348,6 @@ impl Agent {
     #[must_use]
     pub fn recall(&self) -> Arc<Recall> {
         Arc::clone(&self.recall)
-    }
-
-    /// Returns a function that starts to encode messages without a vector, in the background.
-    fn encoding(&self) -> impl Fn() + Send + use<> {
-        let encoders = self.config.session.encoders.clone();
-        let log = self.live.log().clone();
-        move || {
-            if let Some(encoders) = &encoders {
-                encoders.encode_missing(&log, environment::without_notes);
-            }
-        }
     }
 
     /// Returns the schema that the answer of the running turn must match.

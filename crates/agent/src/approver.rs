@@ -1,6 +1,8 @@
 //! Decisions made by people: approvals of calls, answers to questions, and messages sent during a
 //! turn.
 
+use std::time::Duration;
+
 use futures_util::future::BoxFuture;
 
 use crate::state::{ApprovalRequest, Question};
@@ -15,8 +17,13 @@ pub enum ApprovalReply {
     AllowAlways,
     /// Do not run the call, with an optional reason for the model.
     Deny(Option<String>),
-    /// There was no reply, for this reason: the call is not run, and the turn continues.
+    /// No person could be asked, for this reason: the call is not run, and the turn continues. A
+    /// command that needs approval only because it can change files in a directory runs without
+    /// write access to it.
     NoReply(String),
+    /// A person was asked and did not reply within this time: the call is not run, and the turn
+    /// continues.
+    TimedOut(Duration),
     /// The reply comes later: the turn ends and waits.
     Deferred,
 }

@@ -22,6 +22,7 @@ use crate::error::AgentError;
 use crate::instructions::InstructionFiles;
 use crate::limits::Limits;
 use crate::middleware::Middleware;
+use crate::notice::Notice;
 use crate::observer::Observer;
 use crate::offline::Offline;
 use crate::policy::Policies;
@@ -88,7 +89,7 @@ pub struct AgentConfig {
     /// How long to wait before each retry of a tool with a transient failure.
     pub tool_waits: Vec<Duration>,
     /// Notices for the user from setting up the agent.
-    pub notices: Vec<String>,
+    pub notices: Vec<Notice>,
     /// Settings that are not applied yet.
     settings: Vec<Arc<dyn Setting>>,
     /// Whether the tool definitions were limited to their share of the window.
@@ -155,10 +156,8 @@ impl AgentConfig {
         let counter = model.about.counter();
         let left_out = self.toolbox.limit_tokens(&counter, window / DEFINITIONS_SHARE);
         if left_out > 0 {
-            self.notices.push(format!(
-                "the tool definitions take more than 1/{DEFINITIONS_SHARE} of the window; \
-                 {left_out} tools are described to the model in short"
-            ));
+            let share = DEFINITIONS_SHARE;
+            self.notices.push(Notice::ToolsInShort { count: left_out, share });
         }
     }
 

@@ -118,13 +118,31 @@ pub(crate) fn text(arguments: &Value, name: &str) -> Option<String> {
     arguments.get(name)?.as_str().map(str::to_owned)
 }
 
-/// Returns the values of the arguments on one line, without the JSON syntax.
+/// Returns the arguments on one line: a single one as it is, several with their names.
 pub(crate) fn values(arguments: &Value) -> String {
     let show = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let line = match arguments {
-        Value::Object(fields) => fields.values().map(show).collect::<Vec<_>>().join(" "),
+        Value::Object(fields) if fields.len() == 1 => fields.values().map(show).collect(),
+        Value::Object(fields) => {
+            let named = fields.iter().map(|(name, value)| format!("{name}: {}", show(value)));
+            named.collect::<Vec<_>>().join(", ")
+        }
         Value::Null => String::new(),
         other => show(other),
     };
     line.replace('\n', " ")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn several_arguments_are_shown_with_their_names() {
+        assert_eq!(values(&json!({"path": "a\nb"})), "a b");
+        assert_eq!(values(&json!({"lines": 3, "path": "a b"})), "lines: 3, path: a b");
+        assert_eq!(values(&json!({})), "");
+    }
 }

@@ -50,6 +50,25 @@ pub enum AgentError {
     /// A setting is invalid.
     #[error("{0}")]
     Setting(String),
+    /// Two tools have the same name; the second one is ignored.
+    #[error("duplicate tool name {0:?}; the second tool is ignored")]
+    DuplicateTool(String),
+    /// No tool matches a name or a pattern.
+    #[error("no tool matches {pattern:?}; available tools: {known}")]
+    NoToolMatches {
+        /// The name or the pattern.
+        pattern: String,
+        /// The names of all tools.
+        known: String,
+    },
+    /// There is no role with this name.
+    #[error("unknown role {name:?}; expected one of {known}")]
+    UnknownRole {
+        /// The name.
+        name: String,
+        /// The names of all roles.
+        known: String,
+    },
     /// The session belongs to another user.
     #[error("session {session} belongs to another user")]
     OtherUser {

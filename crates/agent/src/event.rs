@@ -9,6 +9,7 @@ use waterline_session::Event as CallEvent;
 
 use crate::changes::FileDiff;
 use crate::describe::CallInfo;
+use crate::notice::Notice;
 use crate::state::Todo;
 
 /// What failed when a turn ended with an error.
@@ -98,7 +99,7 @@ pub enum Event {
     Todos(Vec<Todo>),
     /// A message that the user sent during the turn was added.
     Steered(String),
-    /// A standing instruction was recognised in the user's message.
+    /// A standing instruction was recognized in the user's message.
     Remembered {
         /// The instruction.
         text: String,
@@ -106,6 +107,11 @@ pub enum Event {
         replaced: Option<String>,
         /// Whether it applies to later sessions too.
         is_lasting: bool,
+    },
+    /// A standing instruction is no longer given to the model, because newer ones take its place.
+    RuleLeftOut {
+        /// The instruction.
+        text: String,
     },
     /// A hook of a middleware failed; the turn continues without it.
     HookFailed {
@@ -131,7 +137,7 @@ pub enum Event {
         event: Box<Event>,
     },
     /// A note for the user.
-    Notice(String),
+    Notice(Notice),
     /// The turn ended.
     Ends,
 }
@@ -171,7 +177,7 @@ enum Line<'a> {
         json: &'a str,
     },
     Retry {
-        why: &'a str,
+        why: String,
         wait_ms: u128,
     },
     Model {
@@ -188,7 +194,7 @@ enum Line<'a> {
         after: usize,
     },
     Notice {
-        text: &'a str,
+        text: String,
     },
     Answered {
         prompt_tokens: usize,
@@ -229,6 +235,9 @@ enum Line<'a> {
         text: &'a str,
         replaced: Option<&'a str>,
         lasting: bool,
+    },
+    RuleLeftOut {
+        text: &'a str,
     },
     HookFailed {
         middleware: &'a str,
@@ -276,6 +285,7 @@ impl<'a> Line<'a> {
             Event::Remembered { text, replaced, is_lasting } => {
                 Self::Remembered { text, replaced: replaced.as_deref(), lasting: *is_lasting }
             }
+            Event::RuleLeftOut { text } => Self::RuleLeftOut { text },
             Event::HookFailed { middleware, hook, why } => {
                 Self::HookFailed { middleware, hook, why }
             }
@@ -283,7 +293,7 @@ impl<'a> Line<'a> {
             Event::Below { context_id, event } => {
                 Self::Below { context_id, of: Box::new(Self::of(event)) }
             }
-            Event::Notice(text) => Self::Notice { text },
+            Event::Notice(notice) => Self::Notice { text: notice.to_string() },
             Event::Ends => Self::Ends,
         }
     }
@@ -296,13 +306,15 @@ impl<'a> Line<'a> {
             CallEvent::Delta(Delta::Thinking(text)) => Self::Thinking { text },
             CallEvent::Delta(Delta::Call { at, id, name }) => Self::Call { at: *at, id, name },
             CallEvent::Delta(Delta::Arguments { at, json }) => Self::Arguments { at: *at, json },
-            CallEvent::Retry { why, wait } => Self::Retry { why, wait_ms: wait.as_millis() },
+            CallEvent::Retry { why, wait } => {
+                Self::Retry { why: why.to_string(), wait_ms: wait.as_millis() }
+            }
             CallEvent::Model(model) => Self::Model { model },
             CallEvent::Summarising => Self::Summarising,
             CallEvent::Folded { reason, before, after } => {
                 Self::Folded { reason, before: *before, after: *after }
             }
-            CallEvent::Notice(text) => Self::Notice { text },
+            CallEvent::Notice(notice) => Self::Notice { text: notice.to_string() },
             CallEvent::Raw(raw) => Self::Raw { name: raw.name.as_deref(), data: &raw.data },
             _ => Self::Unknown,
         }

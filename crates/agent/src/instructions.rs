@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use waterline_sandbox::small_file;
 
 use crate::environment::CHANGED_INSTRUCTIONS;
+use crate::notice::Notice;
 
 /// The names of instruction files, in the order they are read in each directory.
 const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
@@ -59,7 +60,7 @@ impl InstructionFiles {
     /// Reads the files: the user's, then the project's from its root down. Files that do not exist
     /// are skipped. Returns a notice for each file that cannot be read. Blocks.
     #[must_use]
-    pub fn read(&self) -> (Vec<Instructions>, Vec<String>) {
+    pub fn read(&self) -> (Vec<Instructions>, Vec<Notice>) {
         let mut found = Vec::new();
         let mut notices = Vec::new();
         let mut add = |name: String, text: std::io::Result<String>, is_own: bool| match text {
@@ -68,7 +69,7 @@ impl InstructionFiles {
             Ok(text) if found.iter().any(|known: &Instructions| known.text == text) => {}
             Ok(text) => found.push(Instructions { name, text, is_own }),
             Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => notices.push(format!("instruction file ignored: {error}")),
+            Err(error) => notices.push(Notice::Instructions(error.to_string())),
         };
         if let Some(user) = &self.user {
             add(user.display().to_string(), small_file::read(user), true);
@@ -265,7 +266,7 @@ mod tests {
         let root = temp.path().join("p");
         let (found, notices) = InstructionFiles::new(None, Some((root.clone(), root))).read();
         assert_eq!(names(&found), ["CLAUDE.md", "docs/style.md", "docs/more.md"]);
-        assert!(notices.len() == 1 && notices[0].contains("AGENTS.md"), "{notices:?}");
+        assert!(notices.len() == 1 && notices[0].to_string().contains("AGENTS.md"), "{notices:?}");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::reason::EndReason;
+
 /// Limits on the work of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -26,17 +28,14 @@ impl Limits {
         steps: usize,
         iterations: usize,
         started: Instant,
-    ) -> Option<String> {
+    ) -> Option<EndReason> {
         if steps >= self.steps {
-            let unit = if steps == 1 { "model call" } else { "model calls" };
-            return Some(format!("the limit of {steps} {unit} per turn was reached"));
+            return Some(EndReason::TurnCalls(steps as u64));
         }
         if let Some(most) = self.iterations.filter(|most| iterations >= *most) {
-            return Some(format!(
-                "the session reached its limit of model calls since it was opened ({most})"
-            ));
+            return Some(EndReason::SessionCalls(most as u64));
         }
         let exceeded = self.time.filter(|most| started.elapsed() >= *most);
-        exceeded.map(|most| format!("the time limit of {} s per turn was reached", most.as_secs()))
+        exceeded.map(EndReason::Time)
     }
 }

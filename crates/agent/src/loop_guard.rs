@@ -3,6 +3,8 @@
 
 use serde_json::Value;
 
+use crate::reason::EndReason;
+
 /// Consecutive identical calls that end the turn.
 const MAX_SAME: usize = 5;
 /// Consecutive failures with the same arguments after which the call is refused.
@@ -18,7 +20,7 @@ pub(crate) enum Halt {
     /// The call is refused; the text is its result.
     Call(String),
     /// The turn ends.
-    Turn(String),
+    Turn(EndReason),
 }
 
 /// How a call ended.
@@ -53,14 +55,12 @@ impl LoopGuard {
             .take_while(|past| past.arguments == arguments && past.outcome == Outcome::Failed)
             .count();
         if same + 1 >= MAX_SAME {
-            return Some(Halt::Turn(format!(
-                "{tool} was called {MAX_SAME} times in a row with the same arguments"
-            )));
+            let times = MAX_SAME as u64;
+            return Some(Halt::Turn(EndReason::SameCall { tool: tool.to_owned(), times }));
         }
         if unsuccessful.count() >= MAX_UNSUCCESSFUL {
-            return Some(Halt::Turn(format!(
-                "{tool} failed or was refused {MAX_UNSUCCESSFUL} times in a row"
-            )));
+            let times = MAX_UNSUCCESSFUL as u64;
+            return Some(Halt::Turn(EndReason::Unsuccessful { tool: tool.to_owned(), times }));
         }
         if failures >= MAX_TOOL_FAILURES {
             return Some(Halt::Call(format!(
@@ -140,9 +140,7 @@ mod tests {
         assert!(refusal(&calls, "e").contains("6 times in a row"));
         calls.extend([("bash", "e", Outcome::NotRun), ("bash", "f", Outcome::NotRun)]);
         let halt = guard_after(&calls).check("bash", "g");
-        assert!(
-            matches!(halt, Some(Halt::Turn(why)) if why.contains("failed or was refused 8 times"))
-        );
+        assert!(matches!(halt, Some(Halt::Turn(EndReason::Unsuccessful { times: 8, .. }))));
     }
 
     #[test]

@@ -2,6 +2,8 @@
 //! memory that match a question, carries out a few simple requests with tools, and says what it is.
 //! It is enough to try everything else without an API key.
 
+mod phrases;
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
@@ -9,11 +11,12 @@ use futures_util::{StreamExt as _, stream};
 use waterline::message::{Message, Role, ToolCall};
 use waterline::model;
 use waterline_log::Log;
-use waterline_memory::{Memory, Source};
+use waterline_memory::{Memory, Remembered, Source};
 use waterline_provider::answer::{Answer, Delta, Stop, Usage};
 use waterline_provider::{Event, EventStream, Model, Request, wire};
 use waterline_session::{ModelTarget, WindowSource};
 
+use self::phrases::{CHINESE, ENGLISH, Phrases, phrases_for};
 use crate::environment::without_notes;
 
 /// The name of the offline model.
@@ -27,13 +30,6 @@ const RESULT_CHARS: usize = 4_000;
 
 /// Maximum number of quotations.
 const MAX_QUOTES: usize = 4;
-
-const ABOUT: &str = "I am the offline model: no language model is connected, so I can only quote \
-                     earlier messages and carry out a few simple requests (remember …; with \
-                     tools also list files, read FILE).";
-
-/// The short form, if the conversation already contains the long one.
-const BRIEF: &str = "(I am the offline model: I can only quote.)";
 
 /// The offline model. Until it is connected to a log, it knows only the context of each call.
 #[derive(Clone, Debug, Default)]
@@ -91,6 +87,7 @@ impl Model for Offline {
 /// One call, with all data needed to answer it.
 struct Call {
     newest: Option<Message>,
+    phrases: &'static Phrases,
     /// Whether the context already contains the long description.
     is_known: bool,
     tools: Vec<String>,
@@ -112,9 +109,13 @@ impl Call {
         let counter = model::Models::builtin().unknown().counter();
         let messages: usize = request.messages.iter().map(|message| counter.message(message)).sum();
         let tools: usize = request.tools.iter().map(|tool| counter.tool(tool)).sum();
+        let is_question = |message: &&&Message| message.role == Role::User && message.has_text();
+        let question = request.messages.iter().rev().find(is_question);
+        let phrases = phrases_for(&question.map(|message| written(message)).unwrap_or_default());
         Self {
+            phrases,
             newest: request.messages.last().map(|message| (*message).clone()),
-            is_known: request.messages.iter().any(|message| message.text().contains(ABOUT)),
+            is_known: request.messages.iter().any(|message| message.text().contains(phrases.about)),
             tools: request.tools.iter().map(|tool| tool.name.clone()).collect(),
             tokens: messages + tools,
             messages: request.messages.len(),
@@ -126,7 +127,7 @@ impl Call {
 
     async fn answer(self) -> Answer {
         let message = match &self.newest {
-            Some(message) if message.results().next().is_some() => report(message),
+            Some(message) if message.results().next().is_some() => self.report(message),
             Some(message) => self.reply(written(message).trim()).await,
             None => Message::assistant(self.about()),
         };
@@ -136,8 +137,19 @@ impl Call {
         Answer { messages: vec![message], stop, usage, model: Some(NAME.to_owned()) }
     }
 
+    /// Returns a message with the results of the tools.
+    fn report(&self, message: &Message) -> Message {
+        let Phrases { tool, returned, failed, .. } = self.phrases;
+        let lines = message.results().map(|result| {
+            let what = result.name.as_deref().unwrap_or(tool);
+            let how = if result.is_error { failed } else { returned };
+            format!("{what} {how}:\n{}", truncate(&result.text(), RESULT_CHARS))
+        });
+        Message::assistant(lines.collect::<Vec<_>>().join("\n\n"))
+    }
+
     fn about(&self) -> String {
-        format!("{ABOUT} {}", self.hint).trim_end().to_owned()
+        format!("{} {}", self.phrases.about, self.hint).trim_end().to_owned()
     }
 
     async fn reply(&self, question: &str) -> Message {
@@ -169,7 +181,7 @@ impl Call {
     async fn remember(&self, what: &str) -> String {
         let sources = self.sources.clone();
         let Some((memory, log)) = sources.and_then(|from| Some((from.memory?, from.log))) else {
-            return format!("Stored in this session's log: {what}");
+            return format!("{}{what}", self.phrases.logged);
         };
         let text = what.to_owned();
         let session = self.session.clone();
@@ -178,25 +190,23 @@ impl Call {
             memory.remember(&text, source)
         };
         match tokio::task::spawn_blocking(remember).await {
-            Ok(Ok(_)) => format!("Saved to memory: {what}"),
-            Ok(Err(error)) => {
-                format!("Stored in this session's log, but not in the memory: {error}")
-            }
-            Err(_) => "The program is shutting down.".to_owned(),
+            Ok(Ok(_)) => format!("{}{what}", self.phrases.saved),
+            Ok(Err(error)) => format!("{}{error}", self.phrases.not_saved),
+            Err(_) => self.phrases.ending.to_owned(),
         }
     }
 
     /// Quotes what the session and the memory contain about a question.
     async fn quote(&self, question: &str) -> String {
         let mut quotes = self.matching_messages(question).await;
-        quotes.extend(
-            self.remembered(question).await.into_iter().map(|line| format!("- memory, {line}")),
-        );
-        let about = if self.is_known { BRIEF.to_owned() } else { self.about() };
+        let Phrases { brief, nothing, matching, memory, .. } = self.phrases;
+        let remembered = self.remembered(question).await.into_iter();
+        quotes.extend(remembered.map(|line| format!("- {memory}, {line}")));
+        let about = if self.is_known { (*brief).to_owned() } else { self.about() };
         if quotes.is_empty() {
-            return format!("Nothing in this session or the memory matches.\n\n{about}");
+            return format!("{nothing}\n\n{about}");
         }
-        format!("Matching messages:\n{}\n\n{about}", quotes.join("\n"))
+        format!("{matching}\n{}\n\n{about}", quotes.join("\n"))
     }
 
     /// Returns messages of the session that contain words of the question.
@@ -221,7 +231,10 @@ impl Call {
             let message = hit.entry.message(wire::parse_stored);
             // Skips the model's own quotations and the system prompt.
             let is_own = message.role == Role::Assistant
-                && [ABOUT, BRIEF].iter().any(|about| message.text().contains(about));
+                && [&ENGLISH, &CHINESE].iter().any(|own| {
+                    let text = message.text();
+                    text.contains(own.about) || text.contains(own.brief)
+                });
             let is_quotable = message.has_text() || hit.artifact.is_some();
             if is_own || message.role == Role::System || !is_quotable {
                 continue;
@@ -233,7 +246,7 @@ impl Call {
                 None => truncate(&written(&message), QUOTE_CHARS),
             };
             let number = numbering.count(position);
-            let line = format!("- message {number}, {role}: {quote}");
+            let line = format!("- {} {number}, {role}: {quote}", self.phrases.message);
             passages.entry(position).or_insert((0, line)).0 += hit.score / 100;
         }
         let mut ranked: Vec<(u64, (u32, String))> = passages.into_iter().collect();
@@ -248,7 +261,8 @@ impl Call {
         let question = question.to_owned();
         let found = tokio::task::spawn_blocking(move || memory.find(&question, MAX_QUOTES)).await;
         let lines = found.ok().and_then(Result::ok).unwrap_or_default();
-        lines.into_iter().map(|line| format!("{}: {}", line.place, line.text)).collect()
+        let mark = |line: &Remembered| if line.is_superseded { ", superseded" } else { "" };
+        lines.iter().map(|line| format!("{}{}: {}", line.place, mark(line), line.text)).collect()
     }
 }
 
@@ -271,16 +285,6 @@ enum SimpleRequest<'a> {
     List(Option<&'a str>),
     Read(&'a str),
     Remember(&'a str),
-}
-
-/// Returns a message with the results of the tools.
-fn report(message: &Message) -> Message {
-    let lines = message.results().map(|result| {
-        let what = result.name.as_deref().unwrap_or("the tool");
-        let how = if result.is_error { "failed" } else { "returned" };
-        format!("{what} {how}:\n{}", truncate(&result.text(), RESULT_CHARS))
-    });
-    Message::assistant(lines.collect::<Vec<_>>().join("\n\n"))
 }
 
 /// Returns the words of a question that are worth searching for.

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use waterline_provider::answer::Usage;
 
+use crate::reason::EndReason;
 use crate::state::Waiting;
 
 /// How a turn ended.
@@ -12,9 +13,9 @@ pub enum Ending {
     /// The model gave an answer.
     Done,
     /// A limit was reached; the text of the outcome is the model's report.
-    Limit(String),
+    Limit(EndReason),
     /// The turn was stopped for this reason.
-    Halted(String),
+    Halted(EndReason),
     /// The turn continues when the user has replied.
     Waiting(Waiting),
     /// Another role takes over.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use waterline_log::{AsyncLog, Id, Log, LogError, Session};
+use waterline_log::{AsyncLog, Id, Log, LogError, Refusal, Session};
 use waterline_sandbox::workspace::{Grant, Workspace, is_same};
 use waterline_session::SessionError;
 
@@ -101,7 +101,7 @@ impl MovingFiles {
             let mut current = log.session(&id)?;
             let at = at.map(|id| id.to_string());
             let edited = edit(&mut current, |_, local| local.files_at = at);
-            edited.map_err(|error| LogError::Refused(error.to_string()))?;
+            edited.map_err(|error| LogError::Refused(Refusal::Other(error.to_string())))?;
             log.save(&current)
         };
         Ok(self.log.write(store).await?)

@@ -1,6 +1,7 @@
 //! Skills: directories with a `SKILL.md` whose front matter has a name and a description. Only
 //! these are in the system prompt; the model reads the rest from a copy in its workspace.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -29,6 +30,32 @@ pub struct Skill {
     pub directory: PathBuf,
 }
 
+/// A skill that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SkillProblem {
+    /// It came with a project and is a link.
+    Link(PathBuf),
+    /// It is invalid.
+    Invalid {
+        /// Its directory.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+impl fmt::Display for SkillProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Link(path) => {
+                write!(f, "skill {} of the project is ignored: it is a link", path.display())
+            }
+            Self::Invalid { path, why } => write!(f, "invalid skill {}: {why}", path.display()),
+        }
+    }
+}
+
 #[derive(Deserialize)]
 struct FrontMatter {
     name: Option<String>,
@@ -38,7 +65,7 @@ struct FrontMatter {
 /// Returns the skills in the given directories, and notices about those that are invalid. A later
 /// skill replaces an earlier one with the same id.
 #[must_use]
-pub fn find(directories: &[Directory]) -> (Vec<Skill>, Vec<String>) {
+pub fn find(directories: &[Directory]) -> (Vec<Skill>, Vec<SkillProblem>) {
     let mut skills: Vec<Skill> = Vec::new();
     let mut notices = Vec::new();
     for directory in directories {
@@ -46,10 +73,7 @@ pub fn find(directories: &[Directory]) -> (Vec<Skill>, Vec<String>) {
             // The target of a link is not part of the project: it may be any file the user can
             // read.
             if directory.is_foreign() && (is_link(&path) || is_link(&path.join(FILE))) {
-                notices.push(format!(
-                    "skill {} of the project is ignored: it is a link",
-                    path.display()
-                ));
+                notices.push(SkillProblem::Link(path));
                 continue;
             }
             match read(directory, &path) {
@@ -57,7 +81,7 @@ pub fn find(directories: &[Directory]) -> (Vec<Skill>, Vec<String>) {
                     skills.retain(|known| known.id != skill.id);
                     skills.push(skill);
                 }
-                Err(why) => notices.push(format!("invalid skill {}: {why}", path.display())),
+                Err(why) => notices.push(SkillProblem::Invalid { path, why }),
             }
         }
     }
@@ -141,7 +165,7 @@ mod tests {
             ["user", "project", "nowhere"].map(|name| Directory::own(temp.path().join(name)));
         let (skills, notices) = find(&directories[..1]);
         assert_eq!(skills[0].description, "Reads PDF files, page by page");
-        assert!(notices[0].contains("broken"), "{notices:?}");
+        assert!(notices[0].to_string().contains("broken"), "{notices:?}");
         let (skills, _) = find(&directories);
         assert_eq!((skills.len(), skills[0].description.as_str()), (1, "ours"));
         unpack(&skills, &Workspace::open(&temp.path().join("w"), "s", &[]).unwrap());
@@ -166,7 +190,8 @@ mod tests {
             find(&[Directory::of_project(temp.path().join("project"), "skills")]);
         assert_eq!(found.iter().map(|skill| skill.id.as_str()).collect::<Vec<_>>(), ["own"]);
         assert!(
-            notices.len() == 2 && notices.iter().all(|notice| notice.contains("it is a link")),
+            notices.len() == 2
+                && notices.iter().all(|notice| matches!(notice, SkillProblem::Link(_))),
             "{notices:?}"
         );
         let (found, _) = find(&[Directory::own(&skills)]);

@@ -187,7 +187,7 @@ async fn c0_11_the_result_reports_the_loop_limit() {
         result["error"]
             .as_str()
             .unwrap()
-            .contains("limit for this task was reached (model calls: 4)")
+            .contains("limit of 4 model calls for this task was reached")
             && result["result"] == "I saw nothing.",
         "{result}"
     );

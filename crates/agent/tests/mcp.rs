@@ -164,14 +164,14 @@ async fn a_program_that_does_not_start_or_answer_is_an_error_with_a_reason() {
         environment: BTreeMap::new(),
         directory: PathBuf::from("/"),
     };
-    let error = connect(&server).await.unwrap_err();
+    let error = connect(&server).await.unwrap_err().to_string();
     assert!(error.starts_with("MCP server demo: cannot start /nowhere/tide-server: "), "{error}");
 
-    let error = connect(&program("exit 3", PATIENT)).await.unwrap_err();
+    let error = connect(&program("exit 3", PATIENT)).await.unwrap_err().to_string();
     assert!(error.contains("demo") && error.contains("exited"), "{error}");
 
     let error = connect(&program("while read -r line; do :; done", IMPATIENT)).await.unwrap_err();
-    assert_eq!(error, "MCP server demo: not ready after 2s (timeout)");
+    assert_eq!(error.to_string(), "MCP server demo: not ready after 2s (timeout)");
 }
 
 /// Answers a request as a stateful server with these tools.
@@ -254,7 +254,7 @@ async fn a_removed_tool_is_distinguished_from_an_invalid_call() {
 async fn connection_errors_over_http_contain_no_secrets() {
     let refuses =
         server::Server::start(|_| Reply::status(401, format!("bad key {SECRET}"))).await.unwrap();
-    let error = connect(&at(&refuses.url, PATIENT)).await.unwrap_err();
+    let error = connect(&at(&refuses.url, PATIENT)).await.unwrap_err().to_string();
     assert!(
         error.contains("demo") && error.contains("401") && error.contains("bad key"),
         "{error}"
@@ -262,7 +262,7 @@ async fn connection_errors_over_http_contain_no_secrets() {
     assert!(!error.contains(SECRET), "{error}");
 
     let unused = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let error = connect(&at(&format!("http://{unused}"), PATIENT)).await.unwrap_err();
+    let error = connect(&at(&format!("http://{unused}"), PATIENT)).await.unwrap_err().to_string();
     assert!(error.starts_with("MCP server demo: cannot connect: "), "{error}");
     assert!(error.to_lowercase().contains("refused") && !error.contains(SECRET), "{error}");
 }
@@ -290,7 +290,7 @@ async fn tools_pages_and_definitions_of_a_server_are_limited() {
     let server = server.await.unwrap();
     let connected = connect(&at(&server.url, PATIENT)).await.unwrap();
     assert_eq!(connected.tools.len(), 200);
-    let text = connected.refused.join("\n");
+    let text = format!("{}", connected.refused[0]);
     assert!(text.contains("MCP server demo: ") && text.contains("mcp.demo.tools"), "{text}");
     assert!(server.received().len() < 60, "{} requests", server.received().len());
 
@@ -312,5 +312,9 @@ async fn a_large_definition_is_refused() {
     let server = server.await.unwrap();
     let connected = connect(&at(&server.url, PATIENT)).await.unwrap();
     assert_eq!(names(&connected), ["demo__echo"]);
-    assert!(connected.refused[0].contains("larger than 64 KB"), "{:?}", connected.refused);
+    assert!(
+        connected.refused[0].to_string().contains("larger than 64 KB"),
+        "{:?}",
+        connected.refused
+    );
 }

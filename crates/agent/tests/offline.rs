@@ -63,7 +63,10 @@ async fn a_chinese_question_finds_the_answer() {
     say(&mut live, "大门密码是4711").await;
     say(&mut live, "今天天气不错").await;
     let answer = say(&mut live, "大门密码是多少？").await;
-    assert!(answer.contains("message 1, user: 大门密码是4711"), "{answer}");
+    assert!(answer.contains("消息 1, user: 大门密码是4711"), "{answer}");
+    assert!(answer.contains("我是离线模型") && !answer.contains("offline model"), "{answer}");
+    let remembered = say(&mut live, "记住：周五交货").await;
+    assert_eq!(remembered, "已存入记忆：周五交货");
 }
 
 #[tokio::test]

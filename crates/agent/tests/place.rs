@@ -6,6 +6,7 @@ mod test_bed;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 use test_bed::{Line, TestBed, bash, calls, model, says, sent};
@@ -49,7 +50,7 @@ fn head(body: &str) -> String {
 
 /// Returns the reasons of the requests for approval so far.
 fn asked(bed: &TestBed) -> Vec<String> {
-    bed.watcher.requests.lock().unwrap().iter().map(|request| request.reason.clone()).collect()
+    bed.watcher.requests.lock().unwrap().iter().map(|request| request.reason.to_string()).collect()
 }
 
 fn reply(bed: &TestBed, replies: &[ApprovalReply]) {
@@ -217,6 +218,22 @@ async fn without_anyone_to_ask_edits_are_denied_and_commands_run() {
     );
 }
 
+/// The text of a reply decides nothing: only a real timeout keeps a command from running.
+#[tokio::test]
+async fn the_text_of_a_missing_reply_decides_nothing() {
+    let bed = TestBed::new();
+    let project = project(&bed);
+    let read = || bash("cat src/clock.py; false");
+    let server = model(vec![read(), read(), says("done")]);
+    let mut agent = bed.open(config(&bed, &server, &project)).await;
+    let no_one = ApprovalReply::NoReply("no approval within 5 s".to_owned());
+    reply(&bed, &[no_one, ApprovalReply::TimedOut(Duration::from_secs(5))]);
+    agent.turn(UserInput::new("go")).await.unwrap();
+    let story = bed.story("s");
+    assert!(story[2].contains("utc = 0"), "{story:#?}");
+    assert!(story[4].contains("Not run: no approval within 5 s."), "{story:#?}");
+}
+
 #[tokio::test]
 async fn changed_instructions_reach_the_model_with_the_next_message() {
     let bed = TestBed::new();
@@ -267,7 +284,7 @@ async fn a_mentioned_file_of_the_project_stays_where_it_is() {
     let attached = attach(agent.workspace(), &project, &names, false);
     let paths: Vec<&str> = attached.files.iter().map(|file| file.path.as_str()).collect();
     let copied = bed.workspace().canonicalize().unwrap().join("uploads/other.txt");
-    assert_eq!(paths, ["src/clock.py", copied.to_str().unwrap()], "{:?}", attached.notices);
+    assert_eq!(paths, ["src/clock.py", copied.to_str().unwrap()], "{:?}", attached.problems);
     assert!(copied.is_file() && !bed.workspace().join("uploads/src").exists());
 }
 

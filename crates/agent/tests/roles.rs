@@ -140,28 +140,28 @@ fn mentioned_files_are_attached() {
     assert!(texts.iter().any(|text| text.contains("x.bin, 2 bytes, binary")));
     assert_eq!(taken.parts.iter().filter(|part| matches!(part.body, Body::Image(_))).count(), 1);
     assert!(
-        taken.notices.iter().any(|notice| notice == "#gone.md: file not found"),
+        taken.problems.iter().any(|found| found.to_string() == "#gone.md: file not found"),
         "{:?}",
-        taken.notices
+        taken.problems
     );
     assert!(workspace.read_text("uploads/docs/deep/b.md").is_ok());
     let without_images = attach(&workspace, &base, &names(&["pic.png"]), false);
     assert!(without_images.parts.iter().all(|part| !matches!(part.body, Body::Image(_))));
     assert!(
-        without_images.notices[0].contains("the model does not accept images"),
+        without_images.problems[0].to_string().contains("the model does not accept images"),
         "{:?}",
-        without_images.notices
+        without_images.problems
     );
     for link in ["innocent.md", "spec..md"] {
         let link = attach(&workspace, &base, &names(&[link]), false);
         assert!(
-            link.parts.is_empty() && link.notices[0].contains("it is a link to"),
+            link.parts.is_empty() && link.problems[0].to_string().contains("it is a link to"),
             "{:?}",
-            link.notices
+            link.problems
         );
     }
     let explicit = attach(&workspace, &base, &names(&["../secret.txt"]), false);
-    assert!(explicit.notices.is_empty() && !explicit.parts.is_empty(), "{:?}", explicit.notices);
+    assert!(explicit.problems.is_empty() && !explicit.parts.is_empty(), "{:?}", explicit.problems);
 }
 
 /// A pattern matches hidden files only if it names them; a name may contain spaces.

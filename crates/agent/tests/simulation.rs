@@ -4,6 +4,9 @@
 //! Only one agent runs at a time: after each poll the scheduler waits until the polled agent can
 //! continue, so that the work of the log's threads is done before the next decision. A crash drops
 //! the agent between two polls. It leaves its lease in the log, as a process that was killed does.
+//!
+//! Each agent has its own clock, as on two machines, and the seed lets a clock jump. A lease then
+//! expires although its holder lives and continues, and the other agent takes it.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 mod test_bed;
@@ -11,10 +14,10 @@ mod test_bed;
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -24,7 +27,7 @@ use waterline::message::{Message, Role, Wire};
 use waterline_agent::environment::without_notes;
 use waterline_agent::tool::{Callable, Capability, Failure, Output, ToolContext};
 use waterline_agent::{Agent, AgentConfig, AgentError, Event, UserInput};
-use waterline_log::{Log, LogError};
+use waterline_log::{Log, LogError, Options};
 use waterline_provider::wire;
 use waterline_testkit::dice::Dice;
 use waterline_testkit::effort;
@@ -40,6 +43,41 @@ const CALLS: usize = 2;
 
 /// How often an agent may be polled in one schedule. More means that it makes no progress.
 const MAX_POLLS: usize = 20_000;
+
+/// How far the clock of each agent is ahead of the system's, in milliseconds. A log takes its clock
+/// as a function, so the tests of this file share these and run one after the other.
+static AHEAD: [AtomicI64; 2] = [AtomicI64::new(0), AtomicI64::new(0)];
+
+static ONE_TEST: Mutex<()> = Mutex::new(());
+
+/// Longer than a lease.
+const JUMP: i64 = 10 * 60 * 1_000;
+
+fn clock(agent: usize) -> i64 {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap();
+    i64::try_from(since.as_millis()).unwrap() + AHEAD[agent].load(Ordering::SeqCst)
+}
+
+fn first_clock() -> i64 {
+    clock(0)
+}
+
+fn second_clock() -> i64 {
+    clock(1)
+}
+
+/// Lets time pass for both agents, or sets the clock of one.
+fn jump(dice: &mut Dice) {
+    let by = match dice.throw(4) {
+        0 => [JUMP, 0],
+        1 => [0, JUMP],
+        2 => [-JUMP, 0],
+        _ => [JUMP, JUMP],
+    };
+    for (ahead, by) in AHEAD.iter().zip(by) {
+        ahead.fetch_add(by, Ordering::SeqCst);
+    }
+}
 
 /// What happened, as the agents' users saw it. It survives crashes.
 #[derive(Default)]
@@ -71,7 +109,8 @@ impl Callable for Note {
     }
 
     fn capability(&self) -> Capability {
-        Capability::Read
+        // Like a command: its effects outside the log cannot be seen there.
+        Capability::Execute
     }
 
     fn call<'a>(
@@ -156,6 +195,8 @@ impl World {
     fn config(&self, agent: usize) -> AgentConfig {
         let mut config = self.bed.config(&self.server);
         config.clock = false;
+        config.approval.mode = waterline_agent::approval::Mode::None;
+        config.approval.confined = true;
         config.toolbox.add(Arc::new(Note(Arc::clone(&self.witness)))).unwrap();
         if self.is_apart {
             config.workspaces = self.bed.directory.path().join(format!("workspaces-{agent}"));
@@ -169,7 +210,9 @@ impl World {
     fn start(&self, agent: usize) -> Process {
         let config = self.config(agent);
         let witness = Arc::clone(&self.witness);
-        let log = self.bed.log();
+        let clock = [first_clock, second_clock][agent];
+        let file = self.bed.directory.path().join("log.db").display().to_string();
+        let log = Log::open_with(&file, &Options::default().with_clock(clock)).unwrap();
         let future = async move {
             match step(agent, log, config, &witness).await {
                 Ok(done) => done,
@@ -238,6 +281,8 @@ async fn run(seed: u64, crash_at: Option<usize>) -> usize {
     let mut dice = Dice::new(seed);
     let world = World::new(dice.percent(50));
     let crash_percent = dice.throw(3);
+    AHEAD.iter().for_each(|ahead| ahead.store(0, Ordering::SeqCst));
+    let jump_percent = if dice.percent(50) { dice.throw(20) } else { 0 };
     let mut processes = [world.start(0), world.start(1)];
     let mut done = [false, false];
     let mut crash_at = crash_at;
@@ -250,6 +295,9 @@ async fn run(seed: u64, crash_at: Option<usize>) -> usize {
         } else {
             usize::from(dice.percent(50))
         };
+        if dice.throw(100) < jump_percent {
+            jump(&mut dice);
+        }
         // An agent runs for a few polls, so that schedules differ in their length too.
         for _ in 0..=dice.throw(12) {
             let process = &mut processes[at];
@@ -353,6 +401,7 @@ fn check(world: &World, seed: u64) {
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
+    let _one = ONE_TEST.lock().unwrap_or_else(PoisonError::into_inner);
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 

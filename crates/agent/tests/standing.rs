@@ -1,4 +1,4 @@
-//! Standing instructions: recognised in the user's words, remembered across sessions, kept by every
+//! Standing instructions: recognized in the user's words, remembered across sessions, kept by every
 //! fold.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
@@ -99,6 +99,69 @@ async fn sentence_of_a_template_is_not_an_instruction() {
     }
     turn(&bed, "s", "Task 9. Always end with DONE.").await;
     assert!(facts(&bed).is_empty(), "{:?}", facts(&bed));
+}
+
+/// Every session's first message quotes the rules in our own note; that is not the user's text.
+#[tokio::test]
+async fn rule_that_was_used_in_many_sessions_can_be_said_again() {
+    let bed = TestBed::new();
+    turn(&bed, "first", RULE).await;
+    for number in 0..6 {
+        turn(&bed, &format!("used{number}"), "What time is it?").await;
+    }
+    turn(&bed, "second", "Always answer in German.").await;
+    turn(&bed, "third", RULE).await;
+    let last = turn(&bed, "last", "Hello.").await;
+    assert!(last.contains(RULE) && !last.contains("German"), "{last}");
+}
+
+#[tokio::test]
+async fn sentences_of_other_users_and_of_models_make_no_template() {
+    let bed = TestBed::new();
+    for number in 0..6 {
+        let id = format!("eve{number}");
+        let user = Some("eve".to_owned());
+        bed.log().create(Session { user, ..Session::new(&id) }).unwrap();
+        let mut agent = open(&bed, &id, bed.config(&model(vec![]))).await;
+        agent.turn(UserInput::new(RULE)).await.unwrap();
+        let quoting = bed.config(&model(vec![says(RULE)]));
+        let mut agent = open(&bed, &format!("own{number}"), quoting).await;
+        agent.turn(UserInput::new("What do the others say?")).await.unwrap();
+    }
+    turn(&bed, "s", RULE).await;
+    assert_eq!(facts(&bed), [RULE]);
+}
+
+/// A session is opened without naming its user; its memory is that of the user all the same.
+#[tokio::test]
+async fn session_uses_the_memory_of_its_owner() {
+    let bed = TestBed::new();
+    let root = bed.directory.path().join("notes");
+    bed.log().create(Session { user: Some("ada".to_owned()), ..Session::new("ada") }).unwrap();
+    let mut config = bed.config(&model(vec![says("done")]));
+    config.session.memory = Some(Arc::new(Memory::of_user(&root, None)));
+    let mut agent = open(&bed, "ada", config).await;
+    agent.turn(UserInput::new(RULE)).await.unwrap();
+    assert!(facts(&bed).is_empty(), "not in the shared memory: {:?}", facts(&bed));
+    let own = Memory::of_user(&root, Some("ada")).notes().list().unwrap();
+    assert_eq!(own[0].line.text, RULE);
+}
+
+/// The newest rule is given; the user sees which older one no longer fits.
+#[tokio::test]
+async fn rule_beyond_the_budget_displaces_the_oldest() {
+    let bed = TestBed::new();
+    let rule = |name: &str| format!("Always greet {name} {}.", "politely ".repeat(50).trim());
+    for (session, name) in [("a", "Ada"), ("b", "Bob"), ("c", "Eve"), ("d", "Kim")] {
+        turn(&bed, session, &rule(name)).await;
+    }
+    let next = turn(&bed, "e", "Hello.").await;
+    assert!(next.contains("greet Kim") && next.contains("greet Bob"), "{next}");
+    assert!(!next.contains("greet Ada"), "{next}");
+    let shown = bed.watcher.event_lines();
+    let left_out: Vec<&String> =
+        shown.iter().filter(|line| line.starts_with("RuleLeftOut")).collect();
+    assert!(left_out.len() == 1 && left_out[0].contains("greet Ada"), "{left_out:?}");
 }
 
 #[tokio::test]

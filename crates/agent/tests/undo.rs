@@ -67,6 +67,12 @@ impl Project {
         self.agent = Some(self.bed.open(self.config.clone()).await);
     }
 
+    async fn open(&self, session: &str) -> Agent {
+        let mut config = self.config.clone();
+        config.apply_settings().unwrap();
+        Agent::open(self.bed.log(), session, config, self.bed.watcher.clone()).await.unwrap()
+    }
+
     async fn move_files(&mut self, overwrite: &[&str]) -> Vec<(String, FileOutcome)> {
         let overwrite = overwrite.iter().map(|name| self.path(name)).collect();
         let moved = self.agent.as_mut().unwrap().move_files(overwrite).await.unwrap();
@@ -366,6 +372,32 @@ async fn directories_that_a_turn_created_go_and_come_with_it() {
     project.redo().await;
     assert_eq!(exist(&project), [true; 4]);
     assert_eq!(project.read("one/two/a.txt").unwrap(), "a");
+}
+
+/// A fork has the records of the messages that it shares, and its own.
+#[tokio::test]
+async fn changes_are_taken_back_in_a_fork() {
+    let mut project = Project::new(|at| {
+        let a = at("a.txt");
+        vec![edit(&a, "1", "2"), says("two"), edit(&a, "2", "3"), says("three")]
+    })
+    .await;
+    project.write("a.txt", "1");
+    project.turn("two").await;
+    project.agent = None;
+    project.bed.log().fork("s", None, Some("f".to_owned())).unwrap();
+    let mut fork = project.open("f").await;
+    fork.turn(UserInput::new("three")).await.unwrap();
+    assert_eq!(project.read("a.txt").unwrap(), "3");
+    for expected in ["2", "1"] {
+        fork.begin_move().await.unwrap();
+        drop(fork);
+        project.bed.log().rewind("f", RewindTarget::Turns(1)).unwrap();
+        fork = project.open("f").await;
+        let moved = fork.move_files(Vec::new()).await.unwrap();
+        assert_eq!(moved.len(), 1, "{moved:?}");
+        assert_eq!(project.read("a.txt").unwrap(), expected);
+    }
 }
 
 /// A record is only as good as its origin: exports have none, and imported ones would be ignored.

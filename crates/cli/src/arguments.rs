@@ -57,7 +57,8 @@ pub struct AgentArguments {
     /// Maximum number of tokens in an answer
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<usize>,
-    /// Directory of MEMORY.md and the daily files (default: from the config, else the data directory)
+    /// Directory of MEMORY.md and the daily files (default: from the config, else the data
+    /// directory)
     #[arg(long, value_name = "DIR")]
     pub memory: Option<PathBuf>,
     /// User whose sessions and preferences are used (default: $WATERLINE_USER, else none)
@@ -138,7 +139,8 @@ pub fn repeated(overrides: &Overrides) -> String {
     let grants = overrides.allow_dirs.iter().map(|grant| {
         ("allow-dir", format!("{}{}", path(&grant.path), if grant.writable { "" } else { ":ro" }))
     });
-    let all = single.chain(sets).chain(grants);
+    let hosts = overrides.allow_hosts.iter().map(|host| ("allow-host", host.clone()));
+    let all = single.chain(sets).chain(grants).chain(hosts);
     let mut flags: String =
         all.map(|(name, value)| format!(" --{name} {}", quoted(&value))).collect();
     if overrides.allow_network {
@@ -187,12 +189,14 @@ mod tests {
             allow_dirs: vec!["docs:ro".parse().unwrap(), ".".parse().unwrap()],
             approval: Some(Mode::All),
             allow_network: true,
+            allow_hosts: vec!["crates.io".parse().unwrap(), "*.pypi.org".parse().unwrap()],
             ..AgentArguments::default()
         };
         assert_eq!(
             repeated(&flags.overrides()),
             " --model offline --window 9000 --memory 'my mem' --workspace private --approval all \
-             --set fold.high=60% --allow-dir docs:ro --allow-dir . --allow-network"
+             --set fold.high=60% --allow-dir docs:ro --allow-dir . --allow-host crates.io \
+             --allow-host '*.pypi.org' --allow-network"
         );
     }
 }

@@ -223,7 +223,7 @@ fn conversation(transcript: Transcript) -> Conversation {
     Conversation::of(wire, id, model, messages.map(|entry| entry.message).collect(), tools)
 }
 
-/// Returns buffered standard output for people, with colours only on a terminal.
+/// Returns buffered standard output for people, with colors only on a terminal.
 pub fn output() -> Box<dyn Write> {
     Box::new(std::io::BufWriter::with_capacity(
         1 << 16,

@@ -12,7 +12,7 @@ use waterline_config::Lang;
 use crate::environment::environment;
 use crate::number::number;
 
-/// The catalogues, one file per part of the program. English help texts are the doc comments of the
+/// The catalogs, one file per part of the program. English help texts are the doc comments of the
 /// arguments.
 const ENGLISH: &[&str] = &[
     include_str!("../locales/en/chat.ftl"),

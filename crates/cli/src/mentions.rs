@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use waterline_agent::mention::{self, Notice};
+use waterline_agent::mention::{self, AttachProblem, FileProblem, Notice};
 use waterline_agent::state::Upload;
 use waterline_agent::{Agent, UserInput};
 
@@ -21,12 +21,41 @@ pub fn read(agent: &Agent, text: &str) -> (UserInput, Vec<String>) {
 fn describe(notice: &Notice) -> Option<String> {
     Some(match notice {
         Notice::Attached(files) => return attached(files),
-        Notice::Problem(text) => text.clone(),
+        Notice::Problem(problem) => describe_problem(problem),
         Notice::ToolAllowed(name) => text!("mention-tool", name = name),
         Notice::SkillOnce(id) => text!("mention-skill", id = id),
         Notice::Unknown(name) => text!("mention-unknown", name = name),
         _ => return None,
     })
+}
+
+fn describe_problem(problem: &AttachProblem) -> String {
+    match problem {
+        AttachProblem::NotFound(name) => text!("mention-not-found", name = name),
+        AttachProblem::TooMany { name, most } => {
+            text!("mention-too-many", name = name, most = *most)
+        }
+        AttachProblem::File { path, why } => {
+            let path = path.display().to_string();
+            match why {
+                FileProblem::Link(target) => {
+                    text!("mention-link", path = path, target = target.display().to_string())
+                }
+                FileProblem::NotRegular => text!("mention-not-regular", path = path),
+                FileProblem::TooLarge { bytes: size, most } => {
+                    text!(
+                        "mention-too-large",
+                        path = path,
+                        size = bytes(*size),
+                        most = bytes(*most)
+                    )
+                }
+                FileProblem::NoImages => text!("mention-no-images", path = path),
+                other => text!("error-with-cause", error = path, cause = other.to_string()),
+            }
+        }
+        other => other.to_string(),
+    }
 }
 
 /// Lists the attached files with their sizes.

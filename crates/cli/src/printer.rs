@@ -19,7 +19,7 @@ use waterline_provider::answer::Delta;
 use waterline_session::{Event as CallEvent, LiveSession};
 
 use crate::error::describe;
-use crate::show::{call_note, handed_off, lines, odd, refusal, remembered, truncate};
+use crate::show::{call_note, handed_off, lines, odd, refusal, remembered, truncate, turn_notice};
 use crate::terminal::asking::Asked;
 use crate::terminal::{
     DIFF_LINES, Keyboard, Screen, Typed, asking, changed_files, counts, forget_typed, rows_of,
@@ -135,8 +135,8 @@ impl Printer {
         let usage = &outcome.usage;
         let (ending, why) = match &outcome.ending {
             Ending::Done | Ending::HandOff { .. } => ("end", None),
-            Ending::Limit(why) => ("limit", Some(why.clone())),
-            Ending::Halted(why) => ("halted", Some(why.clone())),
+            Ending::Limit(why) => ("limit", Some(why.to_string())),
+            Ending::Halted(why) => ("halted", Some(why.to_string())),
             Ending::Waiting(_) => ("waiting", odd(outcome, &live.session().id)),
             _ => ("halted", None),
         };
@@ -251,9 +251,13 @@ impl Observer for Printer {
                 refused.iter().for_each(|refused| self.note(&refusal(refused)))
             }
             Event::HandedOff { to, session } => self.note(&handed_off(to, session)),
-            Event::Steered(text) | Event::Notice(text) => self.note(text),
+            Event::Steered(text) => self.note(text),
+            Event::Notice(notice) => self.note(&turn_notice(notice)),
             Event::Remembered { text, replaced, is_lasting } => {
                 self.note(&remembered(text, replaced.as_deref(), *is_lasting))
+            }
+            Event::RuleLeftOut { text } => {
+                self.note(&text!("memory-rule-left-out", text = text.as_str()))
             }
             Event::HookFailed { middleware, hook, why } => {
                 let name = format!("{middleware}: {hook}");

@@ -312,7 +312,12 @@ fn check_reports_what_a_provider_would_refuse() {
     );
     let ended = run(&["check", "-", "--json"], orphan);
     let violation = &json_lines(&ended.out)[0]["violations"][0];
-    assert_eq!((&violation["rule"], &violation["message"]), (&"V1".into(), &1.into()));
+    assert_eq!((&violation["rule"], &violation["message"]), (&"V1".into(), &2.into()));
+    // The system prompt has no number.
+    let prompted = orphan.replacen('[', r#"[{"role":"system","content":"s"},"#, 1);
+    let checked = &json_lines(&run(&["check", "-", "--json"], &prompted).out)[0];
+    let found = (&checked["messages"], &checked["violations"][0]["message"]);
+    assert_eq!(found, (&2.into(), &2.into()));
     assert_eq!(run(&["check", "-"], "not json").code, 2);
 }
 

@@ -188,3 +188,25 @@ fn context_that_the_judge_cannot_read_is_reported() {
     assert_eq!((ended.code, ended.out.as_str()), (2, ""), "{}", ended.err);
     assert!(ended.err.contains("does not fit into the judge's window"), "{}", ended.err);
 }
+
+/// A context that is too long under one policy costs that answer, under every policy, and nothing
+/// else.
+#[test]
+fn answers_with_a_context_that_is_too_long_are_left_out() {
+    let world = World::new(|request| {
+        if prompt(request).len() < 3_300 {
+            return scores(request);
+        }
+        let text = "This model's maximum context length is 800 tokens. However, you requested 900.";
+        Reply::status(400, json!({"error": {"message": text, "code": 400}}).to_string())
+    });
+    let ended = world.replay(&["--policy", "tail,dual-track", "--json"]);
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let report: Value = serde_json::from_str(&ended.out).unwrap();
+    let left_out = report["too_long"].as_u64().unwrap();
+    assert!((1..6).contains(&left_out), "{report}");
+    let total = |row: &&Value| row["dataset"] == "all";
+    for row in report["rows"].as_array().unwrap().iter().filter(total) {
+        assert_eq!(row["judged"].as_u64(), Some(6 - left_out), "{row}");
+    }
+}

@@ -1,5 +1,5 @@
 //! The libraries name no flag and no command of the program, because an application that embeds
-//! them has neither. The catalogue of errors adds both.
+//! them has neither. The catalog of errors adds both.
 #![allow(clippy::unwrap_used, reason = "a test fails loudly")]
 
 use std::path::{Path, PathBuf};

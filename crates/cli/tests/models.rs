@@ -73,6 +73,22 @@ fn a_file_that_is_no_model_is_not_kept() {
     assert!(out.contains("keywords only"), "{out}");
 }
 
+/// A default build cannot run ONNX models, and says how to get one that can.
+#[cfg(not(feature = "onnx"))]
+#[test]
+fn an_onnx_model_without_support_says_what_to_do() {
+    let world = World::new(Vec::new());
+    world.write("mini/model.onnx", "a model");
+    world.write("mini/tokenizer.json", TOKENIZER);
+    let hashes = ["mini/model.onnx", "mini/tokenizer.json"].map(|file| {
+        let (_, _, error) = world.plain(&["models", "add", file]);
+        suggested(&error)
+    });
+    let arguments = ["models", "add", "mini", "--sha256", &hashes[0], "--sha256", &hashes[1]];
+    let (_, out, _) = world.plain(&arguments);
+    assert!(out.contains("--features onnx") && out.contains("use-multilingual"), "{out}");
+}
+
 /// Starts a server that knows that cats and kittens are similar.
 fn encoder() -> (Server, tokio::runtime::Runtime) {
     let runtime =

@@ -157,6 +157,43 @@ fn listing_server() -> (String, Arc<AtomicBool>, std::thread::JoinHandle<()>) {
 }
 
 #[test]
+fn the_greeting_of_the_offline_model_names_the_variables() {
+    let world = World::new(Vec::new());
+    let mut program = world.program();
+    program.args(["chat", "--db", "log.db", "--model", "offline"]).stdin(Stdio::null());
+    let out = program.output().unwrap();
+    let shown = String::from_utf8_lossy(&out.stdout);
+    assert!(shown.contains("Set ANTHROPIC_API_KEY") && shown.contains("docs/models.md"), "{shown}");
+}
+
+/// The window of a model decides what a summary or a fallback can be given.
+#[test]
+fn fallback_models_and_the_summarizer_have_the_windows_of_their_servers() {
+    let world = World::new(Vec::new());
+    let (url, stops, server) = listing_server();
+    let text = format!(
+        "model = \"offline\"\nfallback = [\"tiny\"]\nsummariser = \"tiny\"\n\
+         [models.tiny]\nbase_url = \"{url}\"\nwire = \"openai-chat\"\n"
+    );
+    world.write(".config/waterline/config.toml", &text);
+    let home = world.path("");
+    let environment = waterline_config::Environment::new(&home, [("HOME", &home)]);
+    let config = waterline_config::Config::load(Arc::new(environment)).unwrap();
+    let overrides = waterline_config::Overrides::default();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let assembled = runtime.block_on(waterline_config::Assembly::new(config, overrides));
+    let (assembly, _) = assembled.unwrap();
+    let session = assembly.agent_config().unwrap().session;
+    for target in session.fallback.iter().chain(&session.summariser) {
+        assert_eq!(target.about.window, 32_768, "{}", target.name);
+    }
+    assert_eq!((session.fallback.len(), session.summariser.is_some()), (1, true));
+    stops.store(true, Ordering::SeqCst);
+    drop(std::net::TcpStream::connect(url.trim_start_matches("http://")));
+    server.join().unwrap();
+}
+
+#[test]
 fn local_commands_need_no_server() {
     let world = World::new(Vec::new());
     let (url, stops, server) = listing_server();
@@ -176,7 +213,9 @@ fn local_commands_need_no_server() {
     drop(lines);
     out.read_to_string(&mut shown).unwrap();
     assert!(child.wait().unwrap().success(), "{shown}");
-    for expected in ["Now in the fork", "fold.low is now 33%", "other", "mill"] {
+    // The server did not say how large the window of the other model is.
+    let guess = "other: the server does not report its context window";
+    for expected in ["Now in the fork", "fold.low is now 33%", "other", guess, "mill"] {
         assert!(shown.contains(expected), "{expected}: {shown}");
     }
     assert!(!shown.contains("which models") && !shown.contains("refused"), "{shown}");

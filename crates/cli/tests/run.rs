@@ -245,7 +245,10 @@ fn s3_40_to_s3_47_a_fold_is_logged_in_the_lines_of_the_seed() {
     };
     assert_eq!(after("最大可用: "), 1_800, "60% of 3,000");
     let system = after("System占用: ");
-    assert_eq!(after("剩余可用: "), 1_800 - system);
+    let left = 1_800 - system;
+    assert_eq!(after("剩余可用: "), left);
+    assert_eq!(after("总结预算: "), left * 26 / 100, "26% of what is left");
+    assert_eq!(after("最近对话预算: "), left * 65 / 100, "65% of what is left");
     assert_eq!(after("System="), system);
     assert_eq!(after("Total="), system + after("Summary=") + after("Recent="));
     let shown = after("优化后消息: ");
@@ -270,7 +273,7 @@ fn errors_are_one_sentence_with_the_next_step() {
             &["hi", "--model", "m", "--base-url", "http://me:pw@127.0.0.1:9"][..],
             "must not contain a user name, password",
         ),
-        (&["--resume"][..], "no session to resume yet"),
+        (&["--resume"][..], "no session to resume; start one with"),
         (
             &["--resume", "nothing"][..],
             "session \"nothing\" not found; list the sessions with `waterline sessions list`",

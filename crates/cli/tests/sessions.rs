@@ -93,6 +93,19 @@ fn claude() -> String {
     .join("\n")
 }
 
+/// People count messages without the system prompt.
+#[test]
+fn totals_leave_out_the_system_prompt() {
+    let fixture = Fixture::new();
+    let body = conversation("talk", &["hello", "hi"]);
+    let prompted = body.replacen('[', r#"[{"role":"system","content":"Be brief."},"#, 1);
+    fixture.json(&["import", &fixture.file("a.json", &prompted)]);
+    let stats = fixture.sessions(&["stats"]).out;
+    assert!(stats.contains("2, and 1 system prompt; 3 unique"), "{stats}");
+    let ended = fixture.sessions(&["export", "-o", &fixture.path("out.jsonl")]);
+    assert!(ended.err.contains("1 session, 2 messages"), "{}", ended.err);
+}
+
 #[test]
 fn sessions_are_imported_once_and_extended() {
     let fixture = Fixture::new();

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use waterline_agent::approval;
-use waterline_agent::mcp::{self, Server, Transport};
+use waterline_agent::mcp::{self, Server, ServerProblem, ServerProblemKind, Transport};
 use waterline_agent::role::{self, Role};
 use waterline_agent::skill;
 use waterline_agent::tool::Toolbox;
@@ -135,7 +136,8 @@ fn policies(config: &Config, overrides: &Overrides) -> Policies {
     }
 }
 
-/// Resolves the models, the default policy, the memory and the encoders. Returns notices about the models.
+/// Resolves the models, the default policy, the memory and the encoders. Returns notices about the
+/// models.
 async fn session_config(
     config: &Config,
     overrides: &Overrides,
@@ -143,8 +145,10 @@ async fn session_config(
     let models = Models { config };
     let policy = policy::load(DEFAULT_POLICY, &[], config)?;
     let model = models.primary(&overrides.model).await?;
-    let (fallback, notices) = models.fallback();
-    let summariser = models.summariser()?;
+    let (mut fallback, notices) = models.fallback();
+    let mut summariser = models.summariser()?;
+    join_all(fallback.iter_mut().chain(&mut summariser).map(|target| models.add_facts(target)))
+        .await;
     let mut session = SessionConfig { fallback, summariser, ..SessionConfig::new(model, policy) };
     session.options.max_tokens = overrides.max_tokens;
     session.memory = memory(config, overrides)?.map(Arc::new);
@@ -197,15 +201,13 @@ async fn base_agent_config(
     let on = settings.tools_on.iter().map(|name| (name, true));
     let off = settings.tools_off.iter().map(|name| (name, false));
     for (name, enabled) in on.chain(off) {
-        if let Err(error) = agent.toolbox.switch(name, enabled) {
-            notices.push(Notice::Other(error.to_string()));
-        }
+        notices.extend(agent.toolbox.switch(name, enabled).err().map(Notice::from));
     }
     notices.extend(environment_notices(config, overrides));
     notices.extend(trust::notices(config));
     let (skills, skill_notices) = skill::find(&skill_directories(&config.environment));
     agent.skills = skills;
-    notices.extend(skill_notices.into_iter().map(Notice::Other));
+    notices.extend(skill_notices.into_iter().map(Notice::Skill));
     let (roles, role_notices) = roles(&config.environment)?;
     agent.roles = roles;
     notices.extend(role_notices);
@@ -318,7 +320,7 @@ pub fn roles(environment: &Environment) -> Result<(Vec<Role>, Vec<Notice>), Conf
     let project = match role::read(&project_directory("roles", environment)) {
         Ok(project) => project,
         Err(error) => {
-            notices.push(Notice::Other(error.to_string()));
+            notices.push(Notice::Roles(error.to_string()));
             Vec::new()
         }
     };
@@ -426,19 +428,15 @@ fn start_directory(cwd: Option<&Path>, environment: &Environment) -> PathBuf {
 async fn connect(server: &Server, agent: &mut AgentConfig, notices: &mut Vec<Notice>) {
     match mcp::connect(server).await {
         Ok(connected) => {
-            for name in &connected.missing {
-                notices.push(Notice::Other(format!(
-                    "MCP server {0} has no tool {name:?}; check mcp.{0}.tools",
-                    server.name
-                )));
+            for name in connected.missing {
+                let kind = ServerProblemKind::NoTool(name);
+                notices.push(Notice::Server(ServerProblem { server: server.name.clone(), kind }));
             }
-            notices.extend(connected.refused.into_iter().map(Notice::Other));
+            notices.extend(connected.refused.into_iter().map(Notice::Server));
             for tool in connected.tools {
-                if let Err(error) = agent.toolbox.add(tool) {
-                    notices.push(Notice::Other(error.to_string()));
-                }
+                notices.extend(agent.toolbox.add(tool).err().map(Notice::from));
             }
         }
-        Err(why) => notices.push(Notice::Other(why)),
+        Err(problem) => notices.push(Notice::Server(problem)),
     }
 }

@@ -185,7 +185,8 @@ impl Config {
 #[must_use]
 pub fn files(environment: &Environment) -> Vec<PathBuf> {
     let user = environment.user_directory().map(|directory| {
-        let (own, json) = (directory.join(USER_FILE), directory.join(USER_JSON));
+        let own = directory.join(USER_FILE);
+        let json = directory.join(USER_JSON);
         if !own.is_file() && json.is_file() { json } else { own }
     });
     user.into_iter().chain([environment.at(PROJECT)]).collect()

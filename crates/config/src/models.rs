@@ -93,7 +93,7 @@ impl Models<'_> {
 
     /// Adds what the model's server reports, if it is not a vendor's own server and something is
     /// unknown.
-    async fn add_facts(&self, target: &mut ModelTarget) {
+    pub(crate) async fn add_facts(&self, target: &mut ModelTarget) {
         let address = target.model.address();
         let is_own = address.is_empty() || address == wire::default_base(target.model.wire());
         let is_known = target.window_source != WindowSource::Guess
@@ -109,7 +109,7 @@ impl Models<'_> {
         if let Some(window) = facts.window {
             self.use_window(target, window, WindowSource::Server);
         } else if is_local(target.model.address()) {
-            // The catalogue has the largest window of the model, not the one it is served with.
+            // The catalog has the largest window of the model, not the one it is served with.
             target.window_source = WindowSource::Guess;
         }
     }

@@ -4,6 +4,10 @@
 
 use std::fmt;
 
+use waterline_agent::AgentError;
+use waterline_agent::mcp::ServerProblem;
+use waterline_agent::skill::SkillProblem;
+
 /// A notice for the user about the settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -52,8 +56,33 @@ pub enum Notice {
     Unconfined(String),
     /// A role of the project is ignored, because another role has its name.
     RoleTaken(String),
-    /// A message of the agent about a skill, a role, a tool or a server.
+    /// A skill cannot be used.
+    Skill(SkillProblem),
+    /// A server or one of its tools cannot be used.
+    Server(ServerProblem),
+    /// The project's roles are ignored, for this reason.
+    Roles(String),
+    /// Two tools have this name; the second one is ignored.
+    DuplicateTool(String),
+    /// No tool matches a name or a pattern of the settings.
+    NoToolMatches {
+        /// The name or the pattern.
+        pattern: String,
+        /// The names of all tools.
+        known: String,
+    },
+    /// Another error of the agent's settings.
     Other(String),
+}
+
+impl From<AgentError> for Notice {
+    fn from(error: AgentError) -> Self {
+        match error {
+            AgentError::DuplicateTool(name) => Self::DuplicateTool(name),
+            AgentError::NoToolMatches { pattern, known } => Self::NoToolMatches { pattern, known },
+            other => Self::Other(other.to_string()),
+        }
+    }
 }
 
 impl fmt::Display for Notice {
@@ -92,6 +121,15 @@ impl fmt::Display for Notice {
             }
             Self::RoleTaken(name) => {
                 write!(f, "ignoring the project's role {name}: another role has that name")
+            }
+            Self::Skill(problem) => problem.fmt(f),
+            Self::Server(problem) => problem.fmt(f),
+            Self::Roles(why) => write!(f, "ignoring the project's roles: {why}"),
+            Self::DuplicateTool(name) => {
+                write!(f, "duplicate tool name {name:?}; the second tool is ignored")
+            }
+            Self::NoToolMatches { pattern, known } => {
+                write!(f, "no tool matches {pattern:?}; available tools: {known}")
             }
             Self::EnvFile(text) | Self::Other(text) => f.write_str(text),
         }

@@ -39,13 +39,8 @@ const BUDGET: &[&str] = &["budget"];
 /// All of these settings.
 pub const SEEDS: [Seed; 15] = [
     seed("MAX_MESSAGE_HISTORY", &["window"], &["window.messages"], Format::Same),
-    seed("KEEP_RECENT_STEPS", STEPS, &["digest.keep_steps", "window.steps"], Format::Same),
-    seed(
-        "COMPACT_TRIGGER_THRESHOLD",
-        STEPS,
-        &["fold.high", "window.over", "trim.over", "summarise.over"],
-        Format::Same,
-    ),
+    seed("KEEP_RECENT_STEPS", STEPS, &["window.steps"], Format::Same),
+    seed("COMPACT_TRIGGER_THRESHOLD", STEPS, &["fold.high"], Format::Same),
     seed("API_HARD_LIMIT", STEPS, &["fold.target"], Format::Same),
     seed("AGENT_MAX_CONTEXT_TOKENS", &["chat"], &["halve.tokens", "fold.high"], Format::Same),
     seed("AGENT_MAX_CONTEXT_TURNS", &["chat"], &["halve.turns"], Format::Same),
@@ -55,7 +50,7 @@ pub const SEEDS: [Seed; 15] = [
     seed("RECENT_TOKEN_RATIO", BUDGET, &["window.tokens"], Format::Share),
     seed("COMPRESS_TOOL_OUTPUT", BUDGET, &["preview.on"], Format::Same),
     seed("TOOL_OUTPUT_MAX_TOKENS", BUDGET, &["preview.over_tokens"], Format::Same),
-    seed("UPPER_THRESHOLD", BUDGET, &["fold.high", "summarise.over"], Format::Same),
+    seed("UPPER_THRESHOLD", BUDGET, &["fold.high"], Format::Same),
     seed("LOWER_THRESHOLD", BUDGET, &["fold.low"], Format::Same),
     seed("MIN_MESSAGES", BUDGET, &["summarise.min_messages"], Format::Same),
 ];

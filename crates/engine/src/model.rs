@@ -1,5 +1,5 @@
-//! Models: what the planner needs to know about one, and the catalogue in which they are looked up.
-//! The catalogue is the built-in table (`presets/models.toml`) and the entries that a user adds,
+//! Models: what the planner needs to know about one, and the catalog in which they are looked up.
+//! The catalog is the built-in table (`presets/models.toml`) and the entries that a user adds,
 //! which take precedence.
 
 use std::sync::{Arc, LazyLock};
@@ -191,7 +191,7 @@ impl ModelEntry {
     }
 }
 
-/// A catalogue of models. Cloning it is cheap.
+/// A catalog of models. Cloning it is cheap.
 ///
 /// ```
 /// use waterline::{ModelEntry, Models};
@@ -218,7 +218,7 @@ impl Default for Models {
 }
 
 impl Models {
-    /// Returns the built-in catalogue.
+    /// Returns the built-in catalog.
     #[must_use]
     pub fn builtin() -> Self {
         BUILTIN.clone()

@@ -53,7 +53,7 @@ macro_rules! reasons {
                 None
             }
 
-            /// The ids of all reasons, for catalogues of texts.
+            /// The ids of all reasons, for catalogs of texts.
             pub const IDS: &'static [&'static str] = &[$($id),+];
         }
     };
@@ -69,6 +69,7 @@ reasons! {
         "{tokens} tokens are over the high mark of {high}";
     ManyMessages { messages, max } = "many-messages": "{messages} messages are more than {max}";
     ManyTurns { turns, max } = "many-turns": "{turns} turns are more than {max}";
+    EveryTurn = "every-turn": "the policy considers a fold at every turn";
     Requested = "requested": "the user asked for it";
     SummaryReady = "summary-ready": "the background summary is ready";
     Restarted = "restarted": "the conversation continues after a restart";

@@ -44,7 +44,7 @@ pub enum WarningKind {
     DanglingThought,
     /// The context does not fit into the window, or only after truncating protected messages.
     Budget,
-    /// A model that is not in the catalogue.
+    /// A model that is not in the catalog.
     UnknownModel,
     /// A policy setting that has no effect or contradicts another one.
     Setting,

@@ -145,7 +145,7 @@ fn the_prompt_of_a_wanted_summary_follows_the_conversation() {
     assert_eq!(request("为什么构建失败了？", "List the files."), "List the files.");
 }
 
-/// An unknown name, a name in the catalogue, and a model.
+/// An unknown name, a name in the catalog, and a model.
 #[test]
 fn the_model_sets_the_window_and_the_counter() {
     let unknown = Context::builder().model("my-model").build().unwrap();

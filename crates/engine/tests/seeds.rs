@@ -412,3 +412,56 @@ fn s4_34_dual_track_folds_above_thirty_messages() {
     assert!(folds.iter().all(|folded| folded.shown == ["H A"; 10].join(" ")));
     assert_eq!(folds.len(), 5, "at 32, 42, 52, 62 and 72 messages");
 }
+
+/// A threshold in tokens is the threshold of the seed. A provider's cache that has expired lowers
+/// the marks of `auto`, not these.
+#[test]
+fn an_expired_cache_does_not_lower_a_threshold() {
+    for (preset, turns, tokens) in
+        [("init", 40, 3_500), ("chat", 9, 5_000), ("budget", 30, 1_500), ("dual-track", 10, 250)]
+    {
+        let mut context = context(policy(preset, &[]), 200_000);
+        context.set_cache_cold(true);
+        let folds = calls(&mut context, (0..turns).map(|at| turn(at, tokens)));
+        assert!(folds.is_empty(), "{preset}: {folds:?}");
+    }
+}
+
+/// S1.17, S1.18: the mock question is in the language of the conversation, and a policy can have
+/// its own.
+#[test]
+fn s1_17_the_mock_question_is_in_the_language_of_the_conversation() {
+    let question = |request: &str, settings: &[(&str, &str)]| {
+        let mut context = context(policy("init", settings), 200_000);
+        let mut work = alone(88, 1_800);
+        work[0] = Message::user(request);
+        call(&mut context, work).unwrap();
+        context.messages().nth(1).unwrap().text()
+    };
+    assert!(question("Build the mill.", &[]).starts_with("Summarize the current work as JSON"));
+    assert!(question("请建造磨坊并检查轮子。", &[]).starts_with("请对当前工作进行总结"));
+    let own = [("summarise.question", "\"What now?\"")];
+    assert_eq!(question("Build the mill.", &own), "What now?");
+}
+
+/// S0.75: with the summary of the preset `window` switched on, a model writes it.
+#[test]
+fn s0_75_the_optional_summary_is_written_by_a_model() {
+    let mut context = context(policy("window", &[("summarise.on", "true")]), 200_000);
+    (0..60).for_each(|at| context.extend(turn(at, 200)));
+    assert!(context.plan().wanted().is_some());
+}
+
+/// C2.4: the summary counts when turns are dropped, so that the next call is not above the limit
+/// again.
+#[test]
+fn c2_4_the_summary_counts_when_turns_are_dropped() {
+    for tokens in [7_800, 8_000, 8_200, 8_260, 8_320] {
+        let mut context = context(policy("chat", &[]), 200_000);
+        let folds = calls(&mut context, (0..13).map(|at| turn(at, tokens)));
+        assert!(!folds.is_empty());
+        for folded in folds {
+            assert!(folded.after <= 48_000, "{tokens}: {folded:?}");
+        }
+    }
+}

@@ -117,7 +117,7 @@ fn s1_11_digest_keeps_request_and_answer() {
 #[test]
 fn the_task_and_pins_stay_in_front_of_the_summary() {
     let policy = "stages = [\"pin\", \"window\", \"summarise\"]\n[fold]\nmessages = 5\n\
-                  [pin]\nmessages = [3]\n[window]\nmessages = 10\n\
+                  [pin]\nmessages = [4]\n[window]\nmessages = 10\n\
                   [summarise]\nplacement = \"prefix\"";
     let mut context = context_with(policy, 1_000_000);
     let mut added = messages("H:the_task A H:noise A:remember_4711");

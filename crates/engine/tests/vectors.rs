@@ -313,6 +313,9 @@ fn s2_14_summary_in_front_of_the_first_kept_user_message() {
     let policy = Policy::preset("chat").unwrap();
     let planned = run_in(&policy, long(&turns(21, "H A")), 1_000_000);
     assert_eq!(planned.shown(), turns(11, "H A"));
+    // One turn is not a limit of this policy, so the reason must not name it as one.
+    let reason = waterline::reason::Reason::EveryTurn.to_string();
+    assert!(matches!(&planned.action, Action::Fold { reason: own, .. } if *own == reason));
     let first = planned.context.messages().next().unwrap().text();
     assert!(
         first.starts_with("Earlier in this conversation") && first.ends_with("question 20"),

@@ -53,6 +53,7 @@ fn main() -> Result<()> {
     log.set_preference("ada", "policy", Some("chat"))?;
     let first = log.entries("main")?.first().map(|entry| (entry.id, vec![1.0, 0.0]));
     log.put_vectors("encoder-1", first.as_slice())?;
+    log.put_note_vectors("encoder-1", "/memory", &[([7; 32], vec![0.0, 1.0])])?;
     write_working_session(&log)?;
     println!("wrote {url}");
     Ok(())

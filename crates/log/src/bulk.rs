@@ -164,5 +164,5 @@ impl Merge<'_> {
 }
 
 fn stopped() -> LogError {
-    LogError::Refused("a message could not be prepared: its parser panicked".to_owned())
+    LogError::Refused("a message could not be prepared: its parser panicked".into())
 }

@@ -78,18 +78,18 @@ impl Log {
         let now = self.now();
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
-            let row = find(connection, &id, &checkpoint_id)?;
-            let row = row.ok_or_else(|| LogError::Missing {
+            let found = find(connection, &id, &checkpoint_id)?;
+            let row = found.ok_or_else(|| LogError::Missing {
                 what: "checkpoint",
                 id: checkpoint_id.clone(),
             })?;
             let Stored { message, state, .. } = of(connection, row)?.checkpoint;
-            let tip = match message {
+            let stored_tip = match message {
                 Some(message) => tip_of(connection, message.parse::<Id>()?)?,
                 None => Some(Tip::EMPTY),
             };
-            let tip =
-                tip.ok_or_else(|| connection.damaged("the message of a checkpoint is missing"))?;
+            let tip = stored_tip
+                .ok_or_else(|| connection.damaged("the message of a checkpoint is missing"))?;
             record(connection, &session, Kind::Restore, tip, now)?;
             connection
                 .run("UPDATE session SET state = $1 WHERE id = $2", values![text(&state), &id])?;

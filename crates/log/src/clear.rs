@@ -2,6 +2,7 @@
 
 use crate::error::{LogError, Result};
 use crate::log::Log;
+use crate::refusal::Refusal;
 use crate::session::{self, Session};
 use crate::store::{Connection, values};
 use crate::tree::{Path, Tip};
@@ -33,7 +34,7 @@ impl Log {
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
             let Some(mark) = newest_mark(connection, &session)? else {
-                return Err(LogError::Refused(format!("session {id} is not cleared")));
+                return Err(LogError::Refused(Refusal::NotCleared(id.clone())));
             };
             let sql = "DELETE FROM cut WHERE session = $1 AND branch = $2 AND position = $3";
             connection.run(sql, values![&id, mark.branch, mark.position])?;

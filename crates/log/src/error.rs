@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::refusal::Refusal;
+
 /// An error of a [`Log`](crate::Log).
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -204,9 +206,9 @@ pub enum LogError {
         /// The text, truncated.
         text: String,
     },
-    /// The request is invalid. The text says why.
+    /// The request is invalid.
     #[error("{0}")]
-    Refused(String),
+    Refused(Refusal),
     /// A line of an export cannot be imported.
     #[error("line {line}: {text}")]
     Line {
@@ -226,11 +228,6 @@ pub enum LogError {
     /// Reading an import or writing an export failed.
     #[error(transparent)]
     Output(Arc<std::io::Error>),
-}
-
-/// Returns "1 message" or "5 messages", for error texts.
-pub(crate) fn messages(count: u64) -> String {
-    if count == 1 { "1 message".to_owned() } else { format!("{count} messages") }
 }
 
 impl From<std::io::Error> for LogError {

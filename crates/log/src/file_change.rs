@@ -162,12 +162,19 @@ impl Log {
 
 /// Returns the records of a session with their messages and numbers.
 fn records(connection: &mut dyn Connection, session: &str) -> Result<Vec<(Tip, u64, Vec<u8>)>> {
-    let sql = "SELECT a.preview, a.packed, a.bytes, a.size FROM artifact_use u \
+    let sql = "SELECT a.preview, a.packed, a.bytes, a.size, a.hash FROM artifact_use u \
                JOIN artifact a ON a.hash = u.hash WHERE u.session = $1 AND a.media = $2";
     let mut records = Vec::new();
     for mut row in connection.rows(sql, values![session, RECORD])? {
         let key = row.text(0);
         let bytes = decompress(row.int(1), row.bytes(2), row.size(3));
+        // A changed record could name another file, or belong to another message.
+        let hash = row.bytes(4);
+        let bytes = bytes.filter(|bytes| {
+            let own =
+                bytes.strip_prefix(key.as_bytes()).is_some_and(|rest| rest.starts_with(b"\n"));
+            own && blake3::hash(bytes).as_bytes().as_slice() == hash.as_slice()
+        });
         let parsed = key
             .split_once(' ')
             .and_then(|(id, number)| Some((id.parse::<Id>().ok()?, number.parse::<u64>().ok()?)));

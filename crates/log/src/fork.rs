@@ -1,10 +1,11 @@
 //! Forks: sessions that continue from a message of another session. A fork copies no messages.
 
 use crate::clear::add_clear_mark;
-use crate::error::{LogError, Result, messages};
+use crate::error::{LogError, Result};
 use crate::frozen;
 use crate::log::Log;
 use crate::numbering::numbering;
+use crate::refusal::Refusal;
 use crate::session::{self, Document, Relation, Session};
 use crate::store::{Connection, values};
 use crate::tree::{Path, Tip};
@@ -33,11 +34,11 @@ impl Log {
             let position = position.unwrap_or(session.tip.position);
             let Some(tip) = path.at(position) else {
                 let numbering = numbering(connection, &session)?;
-                return Err(LogError::Refused(format!(
-                    "cannot fork session {from} at message {}: it has {}",
-                    numbering.count(position),
-                    messages(numbering.count(session.tip.position))
-                )));
+                return Err(LogError::Refused(Refusal::Fork {
+                    session: from.clone(),
+                    at: numbering.count(position),
+                    count: numbering.count(session.tip.position),
+                }));
             };
             fork_at(connection, &session, tip, id.clone(), now)
         })

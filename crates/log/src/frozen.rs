@@ -136,7 +136,7 @@ fn insert(
     step: &Sent,
 ) -> Result<i64> {
     let failed = |error: serde_json::Error| {
-        LogError::Refused(format!("cannot store the request context: {error}"))
+        LogError::Refused(format!("cannot store the request context: {error}").into())
     };
     let head = serde_json::to_string(&StoredHead { head: step.head.clone(), past: step.past })
         .map_err(failed)?;

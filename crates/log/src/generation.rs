@@ -2,8 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::error::{LogError, Result, messages};
+use crate::error::{LogError, Result};
 use crate::log::Log;
+use crate::refusal::messages;
 use crate::session::{self};
 use crate::store::{Connection, Row, values};
 use crate::tree::{Path, Tip};
@@ -86,12 +87,13 @@ impl Log {
         let time = time.unwrap_or_else(|| self.now());
         self.write(move |connection| {
             let session = session::lock(connection, &id)?;
-            let at = Path::of(connection, session.tip)?.at(position).ok_or_else(|| {
-                LogError::Refused(format!(
+            let at =
+                Path::of(connection, session.tip)?.at(position).ok_or_else(|| {
+                    LogError::Refused(format!(
                     "cannot store a fold after message {position} of session {id}: it has {}",
                     messages(session.tip.position)
-                ))
-            })?;
+                ).into())
+                })?;
             add_once(connection, &id, at, number, &fold, time)
         })
     }

@@ -57,9 +57,9 @@ impl AsyncLog {
         // Not on a pool, which would join this thread: a caller that cancels must not wait for a
         // server that does not answer.
         std::thread::spawn(move || drop(reply.send(Log::open_with(&url, &options))));
-        let log = opened.await.map_err(|_| {
-            LogError::Refused("the thread that opens the log panicked".to_owned())
-        })??;
+        let log = opened
+            .await
+            .map_err(|_| LogError::Refused("the thread that opens the log panicked".into()))??;
         Ok(log.handle())
     }
 

@@ -180,7 +180,7 @@ impl Log {
 }
 
 fn taken(key: i64) -> LogError {
-    LogError::Refused(format!("job {key} has been taken by another worker"))
+    LogError::Refused(format!("job {key} has been taken by another worker").into())
 }
 
 pub(crate) fn insert(

@@ -199,6 +199,7 @@ impl Serialize for Stats {
             ("sessions", self.sessions),
             ("users", self.users),
             ("messages", self.messages),
+            ("prompts", self.prompts),
             ("contents", self.contents),
             ("branches", self.branches),
             ("tokens", self.tokens),

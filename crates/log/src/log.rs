@@ -1,4 +1,4 @@
-//! [`Log`]: opening it, and its read and write transactions. Its operations are in the neighbouring
+//! [`Log`]: opening it, and its read and write transactions. Its operations are in the neighboring
 //! files, one topic per file.
 
 use std::fmt;

@@ -2,11 +2,12 @@
 //! it can be undone and the messages after the new tip stay reachable. Clearing a session does not
 //! move its tip: see `clear.rs`.
 
-use crate::error::{LogError, Result, messages};
+use crate::error::{LogError, Result};
 use crate::frozen;
 use crate::id::Id;
 use crate::log::Log;
 use crate::numbering::numbering;
+use crate::refusal::Refusal;
 use crate::session::{self, Session};
 use crate::store::{Connection, Row, values};
 use crate::tree::{Path, Tip, id_at, tip_of};
@@ -192,20 +193,20 @@ fn cannot_rewind(
     session: &Session,
     to: RewindTarget,
 ) -> Result<LogError> {
-    let id = &session.id;
+    let id = session.id.clone();
     Ok(LogError::Refused(match to {
         RewindTarget::Message(message) => {
-            format!("cannot rewind session {id}: message {} is not in it", message.short())
+            Refusal::NotInSession { session: id, message: message.short() }
         }
         RewindTarget::Position(_) | RewindTarget::Messages(_) | RewindTarget::Turns(_) => {
             let count = numbering(connection, session)?.count(session.tip.position);
-            format!("cannot rewind session {id} that far: it has {}", messages(count))
+            Refusal::TooFarBack { session: id, count }
         }
     }))
 }
 
 fn nothing_to_redo(session: &str) -> LogError {
-    LogError::Refused(format!("nothing to redo in session {session}"))
+    LogError::Refused(Refusal::NothingToRedo(session.to_owned()))
 }
 
 impl Log {

@@ -175,7 +175,7 @@ impl Reader {
             .collect();
         wanted.sort_unstable();
         let mut messages = HashMap::with_capacity(wanted.len());
-        // Read neighbours together: most of the messages are consecutive.
+        // Read neighbors together: most of the messages are consecutive.
         for run in wanted.chunk_by(|a, b| a + 1 == *b) {
             let (Some(&first), Some(&last)) = (run.first(), run.last()) else { continue };
             let range = self.cleared + first as u64..self.cleared + last as u64 + 1;

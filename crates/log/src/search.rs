@@ -14,7 +14,7 @@ use crate::log::Log;
 use crate::passage::passage;
 use crate::search_terms::{artifact_text, query_terms, searchable};
 use crate::session::{self};
-use crate::store::{Connection, values};
+use crate::store::{Connection, Value, values};
 use crate::tree::{Path, Tip};
 
 /// How many matching messages are scored, newest first.
@@ -73,40 +73,111 @@ impl Log {
     /// # Errors
     /// If the session does not exist.
     pub fn search(&self, query: &str, session: Option<&str>, limit: usize) -> Result<Vec<Hit>> {
+        self.search_in(query, limit, |connection| match session {
+            Some(id) => {
+                let tip = session::load(connection, id)?.tip;
+                Ok(Scope::Session(id.to_owned(), Path::of(connection, tip)?))
+            }
+            None => Ok(Scope::All),
+        })
+    }
+
+    /// Searches the sessions of a user as [`Log::search`] does, or the sessions without a user.
+    /// However many messages of other users match, they take no place among the results.
+    ///
+    /// # Errors
+    /// If the log cannot be read.
+    pub fn search_of_user(
+        &self,
+        query: &str,
+        user: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<Hit>> {
+        self.search_in(query, limit, |connection| Scope::of_user(connection, user))
+    }
+
+    fn search_in(
+        &self,
+        query: &str,
+        limit: usize,
+        scope: impl Fn(&mut dyn Connection) -> Result<Scope>,
+    ) -> Result<Vec<Hit>> {
         let terms = query_terms(query);
         if terms.is_empty() {
             return Ok(Vec::new());
         }
         self.read(|connection| {
-            let path = match session {
-                Some(id) => {
-                    let tip = session::load(connection, id)?.tip;
-                    Some((id.to_owned(), Path::of(connection, tip)?))
-                }
-                None => None,
-            };
-            let search = Search { query, terms: &terms, path: path.as_ref() };
+            let scope = scope(connection)?;
+            let search = Search { query, terms: &terms, scope: &scope };
             let mut hits = search.run(connection)?;
             // Best first; with equal scores, newest first.
             hits.sort_by_key(|hit| {
                 std::cmp::Reverse((hit.score, hit.entry.time, hit.entry.position, hit.entry.id))
             });
             hits.truncate(limit);
-            if path.is_none() {
-                for hit in &mut hits {
-                    hit.session = owner(connection, hit)?;
-                }
+            for hit in &mut hits {
+                hit.session = scope.session_of(connection, hit)?;
             }
             Ok(hits)
         })
     }
 }
 
+/// The messages that are searched.
+enum Scope {
+    /// All messages.
+    All,
+    /// Those of a session.
+    Session(String, Path),
+    /// Those of a user's sessions: for each branch, the last position that one of them has.
+    User(Option<String>, HashMap<i64, u64>),
+}
+
+impl Scope {
+    fn of_user(connection: &mut dyn Connection, user: Option<&str>) -> Result<Self> {
+        let is_own = is_of_user("$1");
+        let sql = format!(
+            "WITH RECURSIVE own (branch, upto) AS (\
+               SELECT branch, position FROM session s WHERE {is_own} \
+               UNION SELECT b.parent, b.fork FROM own JOIN branch b ON b.key = own.branch \
+               WHERE b.parent IS NOT NULL) \
+             SELECT branch, MAX(upto) FROM own GROUP BY branch"
+        );
+        let rows = connection.rows(&sql, values![user])?;
+        let runs = rows.iter().map(|row| (row.int(0), row.count(1))).collect();
+        Ok(Self::User(user.map(str::to_owned), runs))
+    }
+
+    fn contains(&self, tip: Tip) -> bool {
+        match self {
+            Self::All => true,
+            Self::Session(_, path) => path.contains(tip),
+            Self::User(_, runs) => runs.get(&tip.branch).is_some_and(|upto| tip.position <= *upto),
+        }
+    }
+
+    /// Returns a session of this scope that contains a message.
+    fn session_of(&self, connection: &mut dyn Connection, hit: &Hit) -> Result<Option<String>> {
+        match self {
+            Self::All => owner(connection, "1 = 1", values![hit.entry.id]),
+            Self::Session(id, _) => Ok(Some(id.clone())),
+            Self::User(user, _) => {
+                owner(connection, &is_of_user("$2"), values![hit.entry.id, user.as_deref()])
+            }
+        }
+    }
+}
+
+/// Returns the condition that a session `s` belongs to the user in a parameter.
+fn is_of_user(parameter: &str) -> String {
+    let user = format!("CAST({parameter} AS TEXT)");
+    format!("(s.user_id = {user} OR (s.user_id IS NULL AND {user} IS NULL))")
+}
+
 struct Search<'a> {
     query: &'a str,
     terms: &'a [(String, bool)],
-    /// The session to search in, and its messages.
-    path: Option<&'a (String, Path)>,
+    scope: &'a Scope,
 }
 
 impl Search<'_> {
@@ -130,16 +201,14 @@ impl Search<'_> {
 
     fn messages(&self, connection: &mut dyn Connection, all: bool) -> Result<Vec<Hit>> {
         let dialect = connection.dialect();
-        // The index covers all sessions. The matches of one session may be old, so ask for more
-        // before filtering by session.
-        let limit = if self.path.is_some() { MAX_SCORED * 100 } else { MAX_SCORED };
         let expression = dialect.match_expression(self.terms, all);
-        let keys = connection.rows(dialect.find_terms(), values![expression, limit])?;
+        let keys = connection
+            .rows(dialect.find_terms(), values![expression, self.rows_for(MAX_SCORED)])?;
         let mut hits = Vec::new();
         for key in keys {
             let Some(entry) = self.entry(connection, key.int(0))? else { continue };
             let score = self.score(&text_of(&entry));
-            hits.push(self.hit(entry, None, score));
+            hits.push(Hit { entry, artifact: None, session: None, score });
             if hits.len() >= MAX_SCORED {
                 break;
             }
@@ -151,26 +220,31 @@ impl Search<'_> {
         let dialect = connection.dialect();
         let expression = dialect.match_expression(self.terms, all);
         let sql = dialect.find_artifact_terms();
-        let keys = connection.rows(sql, values![expression, MAX_ARTIFACTS])?;
+        let keys = connection.rows(sql, values![expression, self.rows_for(MAX_ARTIFACTS)])?;
         let mut hits = Vec::new();
         for key in keys {
             let sql = "SELECT hash FROM artifact_text WHERE key = $1";
             let hash = connection.row(sql, values![key.int(0)])?.map(|mut row| row.bytes(0));
             let Some(hash) = hash else { continue };
+            let name = hash_name(&hash);
+            let Some(entry) = self.message_with_artifact(connection, &name)? else { continue };
             // `verify` reports damaged artifacts.
             let Some(Some(bytes)) = artifact::read(connection, &hash)? else { continue };
             let Some(text) = artifact_text(&bytes) else { continue };
-            let name = hash_name(&hash);
-            let Some(entry) = self.message_with_artifact(connection, &name)? else { continue };
             let score = self.score(&text.to_lowercase());
             let found = FoundArtifact { hash: name, text: text.to_owned() };
-            hits.push(self.hit(entry, Some(found), score));
+            hits.push(Hit { entry, artifact: Some(found), session: None, score });
+            if hits.len() >= MAX_ARTIFACTS {
+                break;
+            }
         }
         Ok(hits)
     }
 
-    fn hit(&self, entry: Entry, artifact: Option<FoundArtifact>, score: u32) -> Hit {
-        Hit { entry, artifact, session: self.path.map(|(id, _)| id.clone()), score }
+    /// Returns how many rows of the index to ask for. It covers all sessions, and the matches of
+    /// one session or user may be old.
+    const fn rows_for(&self, hits: usize) -> usize {
+        if matches!(self.scope, Scope::All) { hits } else { hits * 100 }
     }
 
     /// Returns the newest message that names an artifact.
@@ -190,14 +264,13 @@ impl Search<'_> {
         Ok(None)
     }
 
-    /// Returns the first message with a content that is in the searched session.
+    /// Returns the first message with a content that is in the scope.
     fn entry(&self, connection: &mut dyn Connection, content: i64) -> Result<Option<Entry>> {
         let sql = "SELECT branch, position FROM message WHERE content = $1 ORDER BY position";
         let places = connection.rows(sql, values![content])?;
         let mut places =
             places.iter().map(|row| Tip { branch: row.int(0), position: row.count(1) });
-        let is_searched = |tip: &Tip| self.path.is_none_or(|(_, path)| path.contains(*tip));
-        let Some(tip) = places.find(is_searched) else { return Ok(None) };
+        let Some(tip) = places.find(|tip| self.scope.contains(*tip)) else { return Ok(None) };
         let sql = format!(
             "SELECT {} FROM message m JOIN content c ON c.key = m.content \
              WHERE m.branch = $1 AND m.position = $2",
@@ -233,14 +306,22 @@ fn text_of(entry: &Entry) -> String {
     String::from_utf8_lossy(&bytes).to_lowercase()
 }
 
-/// Returns a session that contains a message, the original one before its forks.
-fn owner(connection: &mut dyn Connection, hit: &Hit) -> Result<Option<String>> {
-    let sql = "WITH RECURSIVE below (key, at) AS (\
-                 SELECT branch, position FROM message WHERE id = $1 \
-                 UNION SELECT b.key, b.fork FROM below \
-                 JOIN branch b ON b.parent = below.key AND b.fork >= below.at) \
-               SELECT s.id FROM below \
-               JOIN session s ON s.branch = below.key AND s.position >= below.at \
-               ORDER BY CASE s.relation WHEN 'main' THEN 0 ELSE 1 END, s.created, s.id LIMIT 1";
-    Ok(connection.row(sql, values![hit.entry.id])?.map(|mut row| row.text(0)))
+/// Returns a session that contains the message of the first value and meets a condition, the
+/// original one before its forks.
+fn owner(
+    connection: &mut dyn Connection,
+    condition: &str,
+    values: &[Value],
+) -> Result<Option<String>> {
+    let sql = format!(
+        "WITH RECURSIVE below (key, at) AS (\
+           SELECT branch, position FROM message WHERE id = $1 \
+           UNION SELECT b.key, b.fork FROM below \
+           JOIN branch b ON b.parent = below.key AND b.fork >= below.at) \
+         SELECT s.id FROM below \
+         JOIN session s ON s.branch = below.key AND s.position >= below.at \
+         WHERE {condition} \
+         ORDER BY CASE s.relation WHEN 'main' THEN 0 ELSE 1 END, s.created, s.id LIMIT 1"
+    );
+    Ok(connection.row(&sql, values)?.map(|mut row| row.text(0)))
 }

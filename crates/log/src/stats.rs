@@ -1,6 +1,9 @@
 //! Statistics about a log.
 
+use waterline::message::Role;
+
 use crate::artifact::{FILE_CHANGES, FILE_CONTENT};
+use crate::encoding::role_code;
 use crate::error::Result;
 use crate::log::Log;
 use crate::store::{Connection, values};
@@ -15,6 +18,8 @@ pub struct Stats {
     pub users: u64,
     /// Number of messages in the tree.
     pub messages: u64,
+    /// Number of system prompts among the messages.
+    pub prompts: u64,
     /// Number of distinct message contents; each is stored once.
     pub contents: u64,
     /// Number of branches in the tree: a fork adds one when messages are appended to it.
@@ -101,6 +106,10 @@ fn count(connection: &mut dyn Connection) -> Result<Stats> {
         sessions: number("SELECT COUNT(*) FROM session")?,
         users: number("SELECT COUNT(DISTINCT user_id) FROM session")?,
         messages: number("SELECT COUNT(*) FROM message")?,
+        prompts: number(&format!(
+            "SELECT COUNT(*) FROM message m JOIN content c ON c.key = m.content WHERE c.role = {}",
+            role_code(Role::System)
+        ))?,
         contents: number("SELECT COUNT(*) FROM content")?,
         branches: number("SELECT COUNT(*) FROM branch")?,
         stored_bytes: number(

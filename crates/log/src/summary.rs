@@ -67,11 +67,14 @@ impl Log {
             let path = Path::of(connection, session.tip)?;
             let last = path.at(summary.until).filter(|_| summary.start < summary.until);
             let last = last.ok_or_else(|| {
-                LogError::Refused(format!(
-                    "session {id} has no messages {} to {}",
-                    summary.start + 1,
-                    summary.until
-                ))
+                LogError::Refused(
+                    format!(
+                        "session {id} has no messages {} to {}",
+                        summary.start + 1,
+                        summary.until
+                    )
+                    .into(),
+                )
             })?;
             let sql = "SELECT version, created FROM summary \
                        WHERE session = $1 AND branch = $2 AND position = $3 AND text = $4";

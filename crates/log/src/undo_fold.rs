@@ -4,6 +4,7 @@ use crate::error::{LogError, Result};
 use crate::generation::{CHAIN, generation_of};
 use crate::log::Log;
 use crate::navigate::{Kind, record_with};
+use crate::refusal::Refusal;
 use crate::session;
 use crate::store::values;
 
@@ -36,5 +37,5 @@ impl Log {
 }
 
 fn nothing_to_undo(session: &str) -> LogError {
-    LogError::Refused(format!("nothing to undo: session {session} has not been folded"))
+    LogError::Refused(Refusal::NotFolded(session.to_owned()))
 }

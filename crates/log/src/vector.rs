@@ -1,5 +1,5 @@
-//! Vectors of messages, by the name of the encoder that computed them. Messages with the same content
-//! share a vector. They are derived data: exports leave them out.
+//! Vectors of messages, by the name of the encoder that computed them. Messages with the same
+//! content share a vector. They are derived data: exports leave them out.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -36,8 +36,8 @@ pub struct Unencoded {
 
 impl Log {
     /// Returns user messages that have no vector of an encoder yet, those stored last first. Of
-    /// messages with the same content one is returned. Fewer than `limit` do not mean that there are
-    /// no more; none does.
+    /// messages with the same content one is returned. Fewer than `limit` do not mean that there
+    /// are no more; none does.
     ///
     /// # Errors
     /// If the log cannot be read.
@@ -64,8 +64,8 @@ impl Log {
         })
     }
 
-    /// Stores vectors of length 1 that an encoder computed for messages. An empty one records that a
-    /// message gets none. Messages that were erased in the meantime are skipped.
+    /// Stores vectors of length 1 that an encoder computed for messages. An empty one records that
+    /// a message gets none. Messages that were erased in the meantime are skipped.
     ///
     /// # Errors
     /// If the log cannot be written.
@@ -127,26 +127,28 @@ impl Log {
         })
     }
 
-    /// Deletes the vectors of an encoder, and returns their number.
+    /// Deletes the vectors of an encoder, and returns the number of those of messages.
     ///
     /// # Errors
     /// If the log cannot be written.
     pub fn delete_vectors(&self, model: &str) -> Result<u64> {
         let model = model.to_owned();
         self.write(move |connection| {
+            connection.run("DELETE FROM note_vector WHERE model = $1", values![&model])?;
             connection.run("DELETE FROM vector WHERE model = $1", values![&model])
         })
     }
 }
 
 /// Returns the stored form of a vector: for each number its share of 32,767, as two bytes.
-fn stored(vector: &[f32]) -> Vec<u8> {
+pub(crate) fn stored(vector: &[f32]) -> Vec<u8> {
     #[expect(clippy::cast_possible_truncation, reason = "the value is within the range of i16")]
     let short = |number: &f32| (number.clamp(-1.0, 1.0) * ONE).round() as i16;
     vector.iter().flat_map(|number| short(number).to_le_bytes()).collect()
 }
 
-fn numbers(stored: &[u8]) -> Vec<f32> {
+/// Returns the vector of a stored form.
+pub(crate) fn numbers(stored: &[u8]) -> Vec<f32> {
     let (pairs, _) = stored.as_chunks::<2>();
     pairs.iter().map(|bytes| f32::from(i16::from_le_bytes(*bytes)) / ONE).collect()
 }

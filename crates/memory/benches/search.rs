@@ -1,16 +1,20 @@
 //! Searching and growing an index of 100,000 passages, compared with reading every message again.
-#![allow(clippy::unwrap_used, reason = "a benchmark fails loudly")]
+//! With an encoder's directory in WATERLINE_ENCODER, search with that encoder is measured too.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a benchmark fails loudly")]
 
 use std::collections::BTreeSet;
 use std::hint::black_box;
+use std::path::Path;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use jiff::civil::date;
-use waterline_memory::{Index, Message, terms};
+use waterline_memory::{Encoder, Index, Message, TextKind, encoder, terms, to_unit};
 
 const MESSAGES: usize = 100_000;
 const WORDS: usize = 40;
 const VOCABULARY: f64 = 60_000.0;
+/// A question of usual length, for the encoder; the words of the messages are not of a language.
+const QUESTION: &str = "Which port did we choose for the staging database, and why?";
 
 /// A small generator of numbers, so that every run has the same texts.
 struct Random(u64);
@@ -70,6 +74,31 @@ fn scan(messages: &[Owned], question: &str) -> Vec<usize> {
     found.into_iter().take(10).map(|(_, at)| at).collect()
 }
 
+/// Returns a vector of length 1 for each message. Their values do not matter for the time.
+fn vectors(count: usize, length: usize) -> Vec<Vec<f32>> {
+    let mut random = Random(13);
+    let vector = |_| {
+        #[expect(clippy::cast_possible_truncation, reason = "the value is at most 1")]
+        let mut vector: Vec<f32> = (0..length).map(|_| random.next() as f32 - 0.5).collect();
+        to_unit(&mut vector);
+        vector
+    };
+    (0..count).map(vector).collect()
+}
+
+/// Encodes a question, finds messages by its words, and re-ranks them by vectors.
+fn search_with(
+    encoder: &dyn Encoder,
+    index: &Index,
+    vectors: &[Vec<f32>],
+    words: &str,
+) -> Vec<usize> {
+    let question = encoder.encode(&[QUESTION], TextKind::Question).unwrap().pop().unwrap();
+    let mut ranking = index.rank(words, |_| true);
+    ranking.rerank(&question, &encoder.weights(), |at| vectors.get(at));
+    ranking.order(10)
+}
+
 fn search(c: &mut Criterion) {
     let messages = messages(MESSAGES);
     let index = index(&messages);
@@ -80,6 +109,15 @@ fn search(c: &mut Criterion) {
     group.bench_function("search", |b| {
         b.iter(|| black_box(index.search(asked.next().unwrap(), 10)));
     });
+    if let Ok(directory) = std::env::var("WATERLINE_ENCODER") {
+        let encoder = encoder::open(Path::new(&directory)).unwrap();
+        let length = encoder.encode(&[QUESTION], TextKind::Question).unwrap()[0].len();
+        let vectors = vectors(MESSAGES, length);
+        let mut asked = questions.iter().cycle();
+        group.bench_function("search with an encoder", |b| {
+            b.iter(|| black_box(search_with(&*encoder, &index, &vectors, asked.next().unwrap())));
+        });
+    }
     let mut asked = questions.iter().cycle();
     group.sample_size(10).bench_function("read every message", |b| {
         b.iter(|| black_box(scan(&messages, asked.next().unwrap())));

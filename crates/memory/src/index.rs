@@ -196,13 +196,13 @@ impl Index {
         (self.total_length as f64 / self.passages.len().max(1) as f64).max(1.0)
     }
 
-    /// Returns the neighbours before a message, each with its distance, one or two. Neighbours
+    /// Returns the neighbors before a message, each with its distance, one or two. Neighbors
     /// are in the same conversation and at most a day apart.
     pub(crate) fn earlier(&self, message: usize) -> impl Iterator<Item = (usize, usize)> {
         self.neighbours_by(message, |entry| entry.previous)
     }
 
-    /// Returns the neighbours before and after a message.
+    /// Returns the neighbors before and after a message.
     pub(crate) fn neighbours(&self, message: usize) -> impl Iterator<Item = (usize, usize)> {
         self.earlier(message).chain(self.neighbours_by(message, |entry| entry.next))
     }

@@ -1,7 +1,7 @@
 //! Search over the messages of past conversations.
 //!
 //! An [`Index`] has the messages of one conversation or one user. [`Index::search`] finds messages
-//! by their words, their neighbours, their session, their author, their date, and by whether they
+//! by their words, their neighbors, their session, their author, their date, and by whether they
 //! have a standing instruction or a preference, which later questions rarely share a word with.
 //! [`Ranking::rerank`] re-orders the best with the vectors of an [`Encoder`], if there is one.
 //!
@@ -28,6 +28,7 @@
 mod answer_kind;
 mod daily;
 mod date;
+mod day_journal;
 pub mod encoder;
 pub mod evaluate;
 mod excerpt;
@@ -43,6 +44,7 @@ mod pinned;
 mod question;
 mod rank;
 mod script;
+mod searchable;
 mod sentence;
 mod speaker;
 mod stem;
@@ -55,11 +57,12 @@ pub use date::date_of;
 pub use excerpt::excerpt;
 pub use hit::{Hit, Reason};
 pub use index::{Index, Message};
-pub use memory::{Memory, Remembered};
+pub use memory::Memory;
 pub use notes::{Added, Line, Note, NoteError, Notes, Source, Topic, has_secret};
 pub use pin::{PinKind, pins, sentence_of};
 pub use rank::Ranking;
 pub use script::has_cjk;
+pub use searchable::Remembered;
 pub use speaker::Speaker;
 pub use terms::terms;
 pub use vector::{EncodeError, Encoder, TextKind, cosine, text_to_encode, to_unit};

@@ -1,15 +1,17 @@
 //! The memory of one user across sessions: lasting facts in `MEMORY.md`, and what happened each day
 //! in `memory/YYYY-MM-DD.md`.
 
+use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::daily::{DayFiles, Section};
-use crate::date::date_of;
-use crate::hit::Reason;
-use crate::index::{Index, Message};
-use crate::notes::{Line, NoteError, Notes, Source, Topic};
+use crate::hit::{Hit, Reason};
+use crate::notes::{Line, Note, NoteError, Notes, Source, Topic};
 use crate::pin::{PinKind, pins};
+use crate::rank::Ranking;
+use crate::searchable::{Cache, Remembered, Searchable, Stamp};
 
 /// How many lines of the daily files are searched, newest first.
 const SEARCHED_LINES: usize = 20_000;
@@ -21,17 +23,9 @@ pub struct Memory {
     daily: DayFiles,
     notes: Notes,
     extracts: bool,
-}
-
-/// A line that a search found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Remembered {
-    /// The file it is in: `MEMORY.md`, or the day.
-    pub place: String,
-    /// The line.
-    pub text: String,
-    /// The message it is from, if it is known.
-    pub source: Option<Source>,
+    /// Whether users have directories below the root, which is for sessions without a user.
+    is_shared: bool,
+    cache: Cache,
 }
 
 impl Memory {
@@ -42,6 +36,8 @@ impl Memory {
             daily: DayFiles::new(root.join("memory")),
             notes: Notes::new(&root),
             extracts: false,
+            is_shared: false,
+            cache: Cache::default(),
             root,
         }
     }
@@ -49,9 +45,22 @@ impl Memory {
     /// Uses the directory of a user below `root`. Without a user it is `root` itself.
     #[must_use]
     pub fn of_user(root: &Path, user: Option<&str>) -> Self {
-        Self::new(
-            user.map_or_else(|| root.to_owned(), |user| root.join("users").join(escaped(user))),
-        )
+        match user {
+            Some(user) => Self::new(root.join("users").join(escaped(user))),
+            None => Self { is_shared: true, ..Self::new(root) },
+        }
+    }
+
+    /// Returns the memory for a session that belongs to `owner`: if this one is not of a user, that
+    /// of the owner.
+    #[must_use]
+    pub fn of_owner(&self, owner: Option<&str>) -> Self {
+        match owner {
+            Some(owner) if self.is_shared => {
+                Self::of_user(&self.root, Some(owner)).with_extraction(self.extracts)
+            }
+            _ => self.clone(),
+        }
     }
 
     /// Sets whether lasting facts of summaries are also written to `MEMORY.md`. By default only the
@@ -80,12 +89,14 @@ impl Memory {
     /// # Errors
     /// If a file cannot be written.
     pub fn keep(&self, section: Section, text: &str, source: Option<&Source>) -> io::Result<()> {
-        self.daily.keep(section, text)?;
+        self.daily.keep(section, text, source)?;
         if section != Section::Notes || !self.extracts {
             return Ok(());
         }
         for line in text.lines() {
-            match self.remember(line, source.cloned()) {
+            // A model wrote the line, perhaps from a tool's output, so it is never more than a
+            // fact: only what the user says becomes an instruction or a preference.
+            match self.notes.add(Topic::Fact, line_of_today(line, source.cloned())) {
                 Ok(_) | Err(NoteError::Secret | NoteError::Empty) => {}
                 Err(NoteError::Io(error)) => return Err(error),
                 Err(other) => return Err(io::Error::other(other)),
@@ -103,8 +114,7 @@ impl Memory {
         text: &str,
         source: Option<Source>,
     ) -> Result<crate::notes::Added, NoteError> {
-        let day = jiff::Zoned::now().strftime("%Y-%m-%d").to_string();
-        let line = Line::new(text, &day, source);
+        let line = line_of_today(text, source);
         self.notes.add(topic_of(&line.text), line)
     }
 
@@ -117,8 +127,7 @@ impl Memory {
         text: &str,
         source: Option<Source>,
     ) -> Result<crate::notes::Added, NoteError> {
-        let day = jiff::Zoned::now().strftime("%Y-%m-%d").to_string();
-        self.notes.add(Topic::Instruction, Line::new(text, &day, source))
+        self.notes.add(Topic::Instruction, line_of_today(text, source))
     }
 
     /// Returns the lines that answer a question best.
@@ -126,17 +135,58 @@ impl Memory {
     /// # Errors
     /// If a file cannot be read.
     pub fn find(&self, question: &str, limit: usize) -> io::Result<Vec<Remembered>> {
-        let lines = self.lines()?;
-        let mut index = Index::new();
-        for line in &lines {
-            let date = date_of(&line.place);
-            index.add(&Message { session: &line.place, speaker: "user", date, text: &line.text });
-        }
-        let hits = index.search(question, limit);
-        let has_words =
-            |reasons: &[Reason]| reasons.iter().any(|reason| matches!(reason, Reason::Words(_)));
-        let found = hits.into_iter().filter(|hit| has_words(&hit.reasons));
-        Ok(found.filter_map(|hit| lines.get(hit.message).cloned()).collect())
+        self.find_by(question, limit, |_, _| HashSet::new())
+    }
+
+    /// Returns the lines that answer a question best. `rerank` may re-rank them with their vectors,
+    /// and returns the numbers of the lines that mean something similar. Other lines must have a
+    /// word of the question.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub fn find_by(
+        &self,
+        question: &str,
+        limit: usize,
+        rerank: impl FnOnce(&mut Ranking<'_>, &[Remembered]) -> HashSet<usize>,
+    ) -> io::Result<Vec<Remembered>> {
+        let searchable = self.searchable()?;
+        let mut ranking = searchable.index.rank(question, |_| true);
+        let similar = rerank(&mut ranking, &searchable.lines);
+        let speaks = |hit: &Hit| {
+            let has_words = hit.reasons.iter().any(|why| matches!(why, Reason::Words(_)));
+            has_words || similar.contains(&hit.message)
+        };
+        let found = ranking.best(limit).into_iter().filter(speaks);
+        Ok(found.filter_map(|hit| searchable.lines.get(hit.message).cloned()).collect())
+    }
+
+    /// Returns all lines that are searched.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub fn searched(&self) -> io::Result<Vec<Remembered>> {
+        Ok(self.searchable()?.lines.clone())
+    }
+
+    /// Reads the files and builds the index, so that the first search need not.
+    ///
+    /// # Errors
+    /// If a file cannot be read.
+    pub fn prepare(&self) -> io::Result<()> {
+        self.searchable().map(drop)
+    }
+
+    fn searchable(&self) -> io::Result<Arc<Searchable>> {
+        self.cache.get(|| self.stamps(), || self.lines())
+    }
+
+    /// Returns what changes when one of the files does.
+    fn stamps(&self) -> io::Result<Vec<Stamp>> {
+        let mut files = vec![self.notes.path()];
+        files.extend(self.daily.files()?);
+        files.extend(DayFiles::new(&self.root).files()?);
+        Ok(files.iter().filter_map(|file| Stamp::of(file)).collect())
     }
 
     /// Returns the newest lines of the days, newest first.
@@ -148,25 +198,33 @@ impl Memory {
         // Earlier versions wrote the daily files next to `MEMORY.md`.
         lines.extend(DayFiles::new(&self.root).newest(limit - lines.len().min(limit))?);
         let of = |line: crate::daily::DayLine| Remembered {
-            place: line.day,
+            place: line.day.clone(),
             text: line.text,
-            source: None,
+            day: line.day,
+            source: line.source,
+            is_superseded: false,
         };
         Ok(lines.into_iter().map(of).collect())
     }
 
     /// Returns the lines that are searched.
     fn lines(&self) -> io::Result<Vec<Remembered>> {
-        let of = |line: Line| Remembered {
+        let of = |note: Note| Remembered {
             place: "MEMORY.md".to_owned(),
-            text: line.text,
-            source: line.source,
+            text: note.line.text,
+            day: note.line.day,
+            source: note.line.source,
+            is_superseded: note.topic == Topic::Superseded,
         };
-        let mut lines: Vec<Remembered> =
-            self.notes.list()?.into_iter().map(|note| of(note.line)).collect();
+        let mut lines: Vec<Remembered> = self.notes.list()?.into_iter().map(of).collect();
         lines.extend(self.newest(SEARCHED_LINES)?);
         Ok(lines)
     }
+}
+
+fn line_of_today(text: &str, source: Option<Source>) -> Line {
+    let day = jiff::Zoned::now().strftime("%Y-%m-%d").to_string();
+    Line::new(text, &day, source)
 }
 
 /// Returns the section that a text belongs to.
@@ -204,6 +262,10 @@ mod tests {
         assert!(eve.find("when is the launch?", 5).unwrap().is_empty());
         assert!(Memory::of_user(directory.path(), None).find("launch", 5).unwrap().is_empty());
         assert!(eve.root().starts_with(directory.path().join("users")));
+        let shared = Memory::of_user(directory.path(), None);
+        assert_eq!(shared.of_owner(Some("ada")).root(), ada.root());
+        assert_eq!(shared.of_owner(None).root(), directory.path());
+        assert_eq!(ada.of_owner(Some("eve")).root(), ada.root(), "a user was named");
     }
 
     #[test]
@@ -222,6 +284,39 @@ mod tests {
     }
 
     #[test]
+    fn lines_say_when_they_were_written_and_whether_they_still_hold() {
+        let directory = tempfile::tempdir().unwrap();
+        let memory = Memory::new(directory.path());
+        let source = Source { session: "s".to_owned(), message: 4 };
+        memory.remember("The API is on port 80.", None).unwrap();
+        memory.remember("The API is on port 81.", Some(source.clone())).unwrap();
+        memory.keep(Section::Trimmed, "- asked for the port of the API", Some(&source)).unwrap();
+        let found = memory.find("which port has the API", 3).unwrap();
+        let superseded: Vec<&str> =
+            found.iter().filter(|it| it.is_superseded).map(|it| it.text.as_str()).collect();
+        assert_eq!((found.len(), superseded), (3, vec!["The API is on port 80."]));
+        assert!(found.iter().all(|line| crate::date_of(&line.day).is_some()), "{found:?}");
+        assert_eq!(found.iter().filter(|it| it.source.as_ref() == Some(&source)).count(), 2);
+    }
+
+    #[test]
+    fn index_is_built_again_only_after_a_change() {
+        let directory = tempfile::tempdir().unwrap();
+        let memory = Memory::new(directory.path());
+        memory.remember("The launch is on Friday.", None).unwrap();
+        memory.prepare().unwrap();
+        let first = memory.searchable().unwrap();
+        assert!(Arc::ptr_eq(&first, &memory.clone().searchable().unwrap()));
+        std::fs::write(memory.notes().path(), "- The launch is on Monday.\n").unwrap();
+        assert_eq!(
+            memory.find("when is the launch?", 1).unwrap()[0].text,
+            "The launch is on Monday."
+        );
+        memory.keep(Section::Trimmed, "- the harbour opens at nine", None).unwrap();
+        assert_eq!(memory.find("harbour", 1).unwrap().len(), 1);
+    }
+
+    #[test]
     fn facts_of_summaries_reach_the_notes_only_if_extraction_is_on() {
         let directory = tempfile::tempdir().unwrap();
         let memory = Memory::new(directory.path());
@@ -234,7 +329,7 @@ mod tests {
             .unwrap();
         let notes = memory.notes().list().unwrap();
         let topics: Vec<Topic> = notes.iter().map(|note| note.topic).collect();
-        assert_eq!(topics, [Topic::Fact, Topic::Instruction]);
+        assert_eq!(topics, [Topic::Fact, Topic::Fact], "a summary makes no instruction");
         assert!(notes.iter().all(|note| note.line.source.as_ref() == Some(&source)));
     }
 }

@@ -47,7 +47,7 @@ impl Index {
     }
 
     /// Ranks the messages that a function allows, such as those that are no longer in the context.
-    /// The others still count as neighbours.
+    /// The others still count as neighbors.
     #[must_use]
     pub fn rank(&self, question: &str, allowed: impl Fn(usize) -> bool) -> Ranking<'_> {
         let question = Question::new(self, question);

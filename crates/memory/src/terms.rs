@@ -1,7 +1,7 @@
 //! The terms of a text: what the index stores and what a question is matched by.
 //!
 //! Words are lower-cased, stop words are dropped, English words are stemmed. A run of Chinese,
-//! Japanese or Korean characters gives each pair of neighbours and each single character.
+//! Japanese or Korean characters gives each pair of neighbors and each single character.
 
 use std::sync::LazyLock;
 

@@ -6,7 +6,7 @@
 pub struct Weights {
     /// The message's own words.
     pub own: f64,
-    /// The words of its neighbours.
+    /// The words of its neighbors.
     pub near: f64,
     /// The best messages of its session.
     pub session: f64,
@@ -22,7 +22,7 @@ pub struct Weights {
     pub preference: f64,
     /// Its vector is close to the question's.
     pub dense: f64,
-    /// The vectors of its neighbours are.
+    /// The vectors of its neighbors are.
     pub dense_near: f64,
 }
 

@@ -97,11 +97,12 @@ fn killed_writers_and_an_editor_lose_nothing() {
     let file = directory.path().join("MEMORY.md");
     std::fs::write(&file, mine(0)).unwrap();
     let (written, steady) = (Written::default(), Written::default());
+    let day = new_day(directory.path());
     let (mut second, second_reader) = steady.by_process(directory.path(), "second");
     let done = Arc::new(AtomicBool::new(false));
-    let editor = std::thread::spawn({
+    let [editor, day_editor] = [file, day].map(|file| {
         let done = Arc::clone(&done);
-        move || edit(&file, &done)
+        std::thread::spawn(move || edit(&file, &done))
     });
     let mut random = 0x2545_F491_4F6C_DD1D_u64;
     for kill in 0..KILLS {
@@ -123,11 +124,21 @@ fn killed_writers_and_an_editor_lose_nothing() {
     }
     done.store(true, Ordering::SeqCst);
     let saved = editor.join().unwrap();
+    let saved_days = day_editor.join().unwrap();
     second.kill().unwrap();
     second.wait().unwrap();
     second_reader.join().unwrap();
-    assert!(saved > 3, "the person saved {saved} times");
+    assert!(saved > 3 && saved_days > 3, "the person saved {saved} and {saved_days} times");
     check(directory.path(), &[written, steady], saved);
+}
+
+/// Creates the file of today with a line of the person.
+fn new_day(directory: &Path) -> PathBuf {
+    let today = jiff::Zoned::now().date();
+    let file = directory.join(format!("memory/{today}.md"));
+    std::fs::create_dir(directory.join("memory")).unwrap();
+    std::fs::write(&file, format!("# Daily Memory: {today}\n\n- counter0 is mine\n")).unwrap();
+    file
 }
 
 /// Returns what the person writes: a text of their own and a line that they change.
@@ -180,6 +191,8 @@ fn check(directory: &Path, writers: &[Written], saved: usize) {
     let text = std::fs::read_to_string(memory.notes().path()).unwrap();
     assert!(text.starts_with("# About me\n\nI live in Kiel.\n"), "{text}");
     assert_eq!(counter(&text), saved);
+    // Completes what the last process left half done.
+    memory.newest(1).unwrap();
     let files = day_files(directory);
     let days: String = files.iter().map(|file| std::fs::read_to_string(file).unwrap()).collect();
     assert_eq!(days.matches("# Daily Memory").count(), files.len(), "{days}");
@@ -194,6 +207,7 @@ fn check(directory: &Path, writers: &[Written], saved: usize) {
         line.is_empty()
             || line.starts_with("# Daily")
             || line.starts_with("## Trimmed")
+            || line.starts_with("- counter")
             || line.split('x').count() == 4
     };
     assert!(days.lines().all(parses), "{days}");

@@ -170,7 +170,7 @@ fn only_allowed_messages_are_returned() {
     let index = index(&TRIP);
     let order = index.rank("Lisbon hotel", |message| message > 1).order(6);
     assert_eq!(order.len(), 4);
-    // The neighbours that are not allowed still count.
+    // The neighbors that are not allowed still count.
     assert_eq!(order[0], 2);
 }
 

@@ -1,4 +1,4 @@
-//! Recognises from a provider's error text that a prompt was too long, and reads the window from
+//! Recognizes from a provider's error text that a prompt was too long, and reads the window from
 //! it.
 //!
 //! This module only reads errors; recovery is the caller's job. A server that silently truncates a

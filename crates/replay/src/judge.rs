@@ -2,7 +2,7 @@
 //! be scored, the second renders the contexts of the chosen ones. The model itself is the caller's:
 //! a function that scores a prompt.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Mutex;
 
@@ -44,8 +44,12 @@ impl Candidates {
     }
 }
 
-/// A function that scores the answer in a prompt. Several threads call it at the same time.
-pub type Scorer<'a, E> = dyn Fn(&Prompt) -> Result<Score, E> + Sync + 'a;
+/// A function that scores the answer in a prompt, or returns `None` if the prompt is too long for
+/// the model. Several threads call it at the same time.
+pub type Scorer<'a, E> = dyn Fn(&Prompt) -> Result<Option<Score>, E> + Sync + 'a;
+
+/// A call that was chosen: its window, session and number.
+type Chosen = (usize, usize, usize);
 
 /// Scores the chosen calls, while the second replay runs.
 pub struct Judge<'a, E> {
@@ -55,8 +59,10 @@ pub struct Judge<'a, E> {
 }
 
 struct State<E> {
-    /// The scores by session and track.
-    scores: BTreeMap<(usize, usize), Score>,
+    /// The scores by call and track.
+    scores: BTreeMap<(Chosen, usize), Score>,
+    /// The calls with a context that was too long for the model.
+    too_long: BTreeSet<Chosen>,
     error: Option<E>,
 }
 
@@ -70,7 +76,7 @@ impl<'a, E> Judge<'a, E> {
     /// Creates a judge of these calls.
     #[must_use]
     pub const fn new(sample: Sample, score: &'a Scorer<'a, E>) -> Self {
-        let state = State { scores: BTreeMap::new(), error: None };
+        let state = State { scores: BTreeMap::new(), too_long: BTreeSet::new(), error: None };
         Self { sample, score, state: Mutex::new(state) }
     }
 
@@ -83,28 +89,43 @@ impl<'a, E> Judge<'a, E> {
         }
         let result = (self.score)(&Prompt::new(context.messages, context.answer));
         let Ok(mut state) = self.state.lock() else { return };
+        let call = (context.window, session, context.call);
         match result {
-            Ok(score) => state.scores.entry((session, context.track)).or_default().add(&score),
+            Ok(Some(score)) => {
+                state.scores.insert((call, context.track), score);
+            }
+            Ok(None) => {
+                state.too_long.insert(call);
+            }
             Err(error) if state.error.is_none() => state.error = Some(error),
             Err(_) => {}
         }
     }
 
-    /// Adds the scores to a report. `datasets` has the dataset of each session.
+    /// Adds the scores to a report. `datasets` has the dataset of each session. A call with a
+    /// context that was too long under one policy counts for none, so that all policies are judged
+    /// by the same answers. Returns the number of such calls.
     ///
     /// # Errors
     /// The first error of the scoring function.
-    pub fn finish(self, report: &mut Report, datasets: &[usize]) -> Result<(), E> {
+    pub fn finish(self, report: &mut Report, datasets: &[usize]) -> Result<usize, E> {
         // A thread that panicked has ended the replay, so the lock is not poisoned here.
-        let Ok(state) = self.state.into_inner() else { return Ok(()) };
+        let Ok(state) = self.state.into_inner() else { return Ok(0) };
         if let Some(error) = state.error {
             return Err(error);
         }
-        for ((session, track), score) in state.scores {
+        let mut sessions: BTreeMap<(usize, usize), Score> = BTreeMap::new();
+        for ((call, track), score) in &state.scores {
+            if !state.too_long.contains(call) {
+                let (_, session, _) = call;
+                sessions.entry((*session, *track)).or_default().add(score);
+            }
+        }
+        for ((session, track), score) in sessions {
             if let Some(&dataset) = datasets.get(session) {
                 report.add_score(dataset, track, &score);
             }
         }
-        Ok(())
+        Ok(state.too_long.len())
     }
 }

@@ -1,7 +1,7 @@
 //! [`Lost`]: a value that a policy would have forgotten.
 
-/// A value that a call needed and that its context no longer had. Messages are numbered as in the
-/// file.
+/// A value that a call needed and that its context no longer had. Messages are numbered
+/// from 1, without the system prompt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lost {
     /// The value.

@@ -53,7 +53,7 @@ pub struct Outcome {
 /// The figures of one model call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallFigures {
-    /// The message it produced, numbered as in the file.
+    /// The number of the message it produced: from 1, without the system prompt.
     pub message: usize,
     /// Tokens of the whole prompt.
     pub tokens: usize,

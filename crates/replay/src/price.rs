@@ -46,7 +46,7 @@ impl Prices {
         &SHIPPED
     }
 
-    /// Returns the price list with a name, or the one of a model in a catalogue.
+    /// Returns the price list with a name, or the one of a model in a catalog.
     #[must_use]
     pub fn named(name: &str, models: &Models) -> Option<Self> {
         let shipped = Self::shipped().iter().find(|list| list.name == name).cloned();

@@ -32,6 +32,8 @@ pub struct JudgeInfo {
     pub model: String,
     /// The most answers that it judged per policy and window.
     pub answers: usize,
+    /// How many answers were left out because a context was too long for the model.
+    pub too_long: usize,
 }
 
 /// The figures of one file, policy by policy and window by window.

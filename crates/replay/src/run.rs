@@ -57,11 +57,13 @@ pub fn replay(
     }
     let searches = config.policies.iter().any(|policy| policy.search().is_some());
     let mut walk = Walk::new(counter, tools, transcript.wire, searches);
-    let indices: Vec<usize> = entries.iter().map(|entry| entry.index).collect();
+    let prompts = entries.iter().take_while(|entry| entry.message.role == Role::System).count();
+    let numbers: Vec<usize> =
+        entries.iter().map(|entry| (entry.index + 1).saturating_sub(prompts)).collect();
     let last = entries.iter().rposition(|entry| entry.message.role == Role::Assistant);
     for (at, entry) in entries.into_iter().enumerate() {
         if walk.is_call(&entry.message) {
-            let call = walk.call(&needs, &indices, &entry, &config.prices, Some(at) == last);
+            let call = walk.call(&needs, &numbers, &entry, &config.prices, Some(at) == last);
             for (number, track) in tracks.iter_mut().enumerate() {
                 track.call(&walk, &call);
                 let messages: Vec<&Message> = track.context(&walk).collect();

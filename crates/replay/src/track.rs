@@ -78,8 +78,8 @@ impl<'a> Track<'a> {
 
     /// Plans one call and measures its context.
     pub(crate) fn call(&mut self, walk: &Walk, call: &Call<'_>) {
-        let (history, budget) = (&walk.history, walk.budget(self.window));
-        let input = Input::new(history, &self.generation, self.policy, budget, self.model);
+        let budget = walk.budget(self.window);
+        let input = Input::new(&walk.history, &self.generation, self.policy, budget, self.model);
         let next = plan(&Input { recalled: walk.passages(), ..input });
         let is_fold = matches!(next.action, Action::Fold { .. });
         let mut bill = self.summary_call(&next, call);
@@ -131,7 +131,7 @@ impl<'a> Track<'a> {
         self.counters.fold_window += self.window;
         let number = self.folds.len() + 1;
         let to = self.generation.tokens() + walk.tools();
-        self.folds.push(Fold { number, before: call.index, from, to });
+        self.folds.push(Fold { number, before: call.number, from, to });
         if let Some(dropped_by) = &mut self.dropped_by {
             for (value, text) in call.needs.values.iter().enumerate() {
                 let positions = call.needs.positions_before(value, walk.history.len());
@@ -152,7 +152,7 @@ impl<'a> Track<'a> {
 
     fn measure(&mut self, walk: &Walk, call: &Call<'_>, prompt: Bill, all: usize) {
         let mut figures = CallFigures {
-            message: call.index,
+            message: call.number,
             tokens: all,
             read: prompt.read,
             retained: 0,
@@ -198,16 +198,16 @@ impl<'a> Track<'a> {
         let Some(seen) = call.needs.last_position(value, walk.history.len()) else { return };
         let fold = dropped_by.get(&value).and_then(|&number| self.folds.get(number - 1)).copied();
         let Some(value) = call.needs.values.get(value).cloned() else { return };
-        let index = |at: usize| call.indices.get(at).copied().unwrap_or(at);
+        let number = |at: usize| call.numbers.get(at).copied().unwrap_or(at);
         let by = walk
             .history
             .source(seen)
             .map_or_else(String::new, |message| source_name(walk, seen, message));
         self.lost.push(Lost {
             value,
-            seen: index(seen),
+            seen: number(seen),
             by,
-            needed: call.index,
+            needed: call.number,
             tool: tool.to_owned(),
             fold,
         });

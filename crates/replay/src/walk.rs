@@ -35,11 +35,11 @@ pub(crate) struct Walk {
 #[derive(Debug)]
 pub(crate) struct Call<'a> {
     pub(crate) needs: &'a Needs,
-    /// The index of each message in the file.
-    pub(crate) indices: &'a [usize],
+    /// The number of each message: from 1, without the system prompt.
+    pub(crate) numbers: &'a [usize],
     pub(crate) prices: &'a Prices,
-    /// The index of the message that the call produced.
-    pub(crate) index: usize,
+    /// The number of the message that the call produced.
+    pub(crate) number: usize,
     /// The tool calls of that message that have values.
     pub(crate) tools: &'a [CallNeeds],
     /// Whether the cache has expired.
@@ -81,7 +81,7 @@ impl Walk {
     pub(crate) fn call<'a>(
         &mut self,
         needs: &'a Needs,
-        indices: &'a [usize],
+        numbers: &'a [usize],
         entry: &Entry,
         prices: &'a Prices,
         is_last: bool,
@@ -99,7 +99,8 @@ impl Walk {
             self.passages = search.passages(&self.history);
         }
         let tools = needs.calls.get(start..end).unwrap_or_default();
-        Call { needs, indices, prices, index: entry.index, tools, is_cold, is_last }
+        let number = numbers.get(at).copied().unwrap_or(at);
+        Call { needs, numbers, prices, number, tools, is_cold, is_last }
     }
 
     pub(crate) fn append(&mut self, entry: Entry) {

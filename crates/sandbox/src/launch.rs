@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -16,13 +16,13 @@ use rustix::process::{
     Pid, Resource, Rlimit, Signal, getpid, kill_process, set_child_subreaper, setrlimit, setsid,
 };
 
-use crate::launch_spec::{LAUNCH_ARGUMENT, LaunchSpec, Report};
+use crate::launch_spec::{LAUNCH_ARGUMENT, LaunchSpec, PROBE_ARGUMENT, Report};
 use crate::limits::{ExceededLimit, ResourceLimits};
 use crate::linux::{self, limits, namespace};
 use crate::network::{self, Host};
 use crate::process_group;
-use crate::protected::Guard;
-use crate::rules::Network;
+use crate::protected::{Checked, Guard};
+use crate::rules::{Network, Rules};
 
 /// The exit status that shells use for a command that could not be executed.
 const NOT_STARTED: u8 = 126;
@@ -48,6 +48,10 @@ pub fn launcher() -> Option<ExitCode> {
         return None;
     }
     let spec = arguments.next().unwrap_or_default();
+    if spec == PROBE_ARGUMENT {
+        let is_entered = namespace::enter(|| true).is_ok();
+        return Some(if is_entered { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    }
     let command: Vec<OsString> = arguments.skip_while(|argument| argument == "--").collect();
     let code = enter(&spec, &command).unwrap_or_else(|why| {
         // Standard error is part of the command's output, whose reader must learn what failed.
@@ -78,9 +82,7 @@ fn supervise(spec: LaunchSpec, command: &[OsString]) -> Result<u8, String> {
         Network::Hosts(hosts) => Some(parse_hosts(hosts)?),
         Network::Off | Network::Any => None,
     };
-    // Namespaces can be created only while there is one thread.
-    let needs_namespaces = !rules.guarded.is_empty() || hosts.is_some();
-    let is_entered = needs_namespaces && namespace::enter().is_ok();
+    let is_entered = enter_namespaces(&rules)?;
     let guard = (!rules.guarded.is_empty()).then(|| {
         Guard::new(&rules, |paths| match is_entered {
             true => namespace::make_read_only(paths),
@@ -104,8 +106,8 @@ fn supervise(spec: LaunchSpec, command: &[OsString]) -> Result<u8, String> {
     let status = process_group::wait_for(launched).map_err(|error| error.to_string())?;
     process_group::kill_session(posix_session);
     process_group::kill_children();
-    let blocked = guard.map(|guard| guard.check(&rules)).unwrap_or_default();
-    report(&Report { exceeded: exceeded.get().copied(), blocked });
+    let Checked { blocked, unchecked } = guard.map(|guard| guard.check(&rules)).unwrap_or_default();
+    report(&Report { exceeded: exceeded.get().copied(), blocked, unchecked });
     if let Some(signal) = status.terminating_signal().and_then(Signal::from_named_raw) {
         // End by the same signal, so that the host sees how the command ended.
         let _ = kill_process(getpid(), signal);
@@ -114,6 +116,28 @@ fn supervise(spec: LaunchSpec, command: &[OsString]) -> Result<u8, String> {
     let code =
         status.exit_status().or_else(|| status.terminating_signal().map(|signal| 128 + signal));
     Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
+}
+
+/// Enters the namespaces that the rules need and makes directories read-only in them. Returns
+/// whether the kernel allows it; that is an error only if nothing else can keep the rules.
+fn enter_namespaces(rules: &Rules) -> Result<bool, String> {
+    let needs_mounts = !(rules.guarded.is_empty() && rules.read_only.is_empty());
+    let needs_network = matches!(rules.network, Network::Hosts(_));
+    // Namespaces can be created only while there is one thread.
+    let is_entered = (needs_mounts || needs_network) && namespace::enter(can_enter).is_ok();
+    let read_only: Vec<&Path> = rules.read_only.iter().map(PathBuf::as_path).collect();
+    if read_only.is_empty() || is_entered && namespace::make_read_only(&read_only).is_ok() {
+        return Ok(is_entered);
+    }
+    let names: Vec<String> = read_only.iter().map(|path| path.display().to_string()).collect();
+    Err(format!("the kernel cannot keep {} read-only", names.join(", ")))
+}
+
+/// Returns whether a process of this user can enter namespaces.
+fn can_enter() -> bool {
+    let mut probe = Command::new("/proc/self/exe");
+    probe.args([LAUNCH_ARGUMENT, PROBE_ARGUMENT]).stdin(Stdio::null());
+    probe.status().is_ok_and(|status| status.success())
 }
 
 fn spawn_launcher(spec: LaunchSpec, command: &[OsString]) -> Result<Pid, String> {

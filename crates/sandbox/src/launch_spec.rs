@@ -1,6 +1,8 @@
 //! [`LaunchSpec`]: instructions for a re-executed program, passed on its command line.
 //! [`Report`]: what its supervisor reports at the end.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 use crate::limits::ExceededLimit;
@@ -9,6 +11,9 @@ use crate::rules::Rules;
 
 /// The first argument of a re-executed program. The spec as JSON, `--` and the command follow.
 pub(crate) const LAUNCH_ARGUMENT: &str = "sandbox-exec";
+
+/// The argument after [`LAUNCH_ARGUMENT`] of a process that only tries to enter its namespaces.
+pub(crate) const PROBE_ARGUMENT: &str = "probe-namespaces";
 
 /// Instructions for a re-executed program.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -30,4 +35,7 @@ pub(crate) struct LaunchSpec {
 pub(crate) struct Report {
     pub(crate) exceeded: Option<ExceededLimit>,
     pub(crate) blocked: Vec<Blocked>,
+    /// Paths below which protected paths could not be checked.
+    #[serde(default)]
+    pub(crate) unchecked: Vec<PathBuf>,
 }

@@ -30,6 +30,11 @@ pub enum Refusal {
     },
     /// A protected path that the command created or changed. It was put back.
     PutBack(Blocked),
+    /// A path below which the command may have created protected paths: it could not be searched.
+    Unchecked {
+        /// The path.
+        path: PathBuf,
+    },
     /// The network.
     Network,
 }

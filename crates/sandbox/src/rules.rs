@@ -14,6 +14,10 @@ pub struct Rules {
     /// Directories it may read and execute programs from, in addition to the system's own. Their
     /// paths must not contain symbolic links.
     pub read: Vec<PathBuf>,
+    /// Directories inside those of [`write`](Self::write) that it may only read. A command is not
+    /// run if the kernel cannot make them read-only.
+    #[serde(default)]
+    pub read_only: Vec<PathBuf>,
     /// Directories of [`write`](Self::write) whose [protected paths](crate::protected) stay
     /// read-only.
     pub guarded: Vec<PathBuf>,
@@ -42,12 +46,19 @@ pub enum Network {
 
 impl Rules {
     /// Removes directories that are inside a writable one. The outer rule covers them, and a
-    /// command could have replaced them with a link to anywhere.
+    /// command could have replaced them with a link to anywhere. Of [`read_only`](Self::read_only),
+    /// those that are inside no writable directory move to [`read`](Self::read).
     #[must_use]
     pub fn without_nested(mut self) -> Self {
         let roots = self.write.clone();
         self.write.retain(|path| !roots.iter().any(|root| path != root && path.starts_with(root)));
         self.read.retain(|path| !roots.iter().any(|root| path.starts_with(root)));
+        let is_writable = |path: &PathBuf| roots.iter().any(|root| path.starts_with(root));
+        let read_only = std::mem::take(&mut self.read_only).into_iter();
+        let read_only = read_only.filter(|path| !roots.contains(path));
+        let (nested, outside): (Vec<PathBuf>, Vec<PathBuf>) = read_only.partition(is_writable);
+        self.read.extend(outside);
+        self.read_only = nested;
         let guarded = self.guarded.clone();
         self.guarded
             .retain(|path| !guarded.iter().any(|root| path != root && path.starts_with(root)));

@@ -31,10 +31,13 @@ const LAST_OUTPUT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How long to wait for the report of a supervisor, which kills the command and checks protected
 /// paths first.
-const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(20);
+const SUPERVISOR_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The largest report that is read.
 const MAX_REPORT_BYTES: u64 = 1_000_000;
+
+/// The exit status of a command that was not started.
+const NOT_STARTED: i32 = 126;
 
 /// The default timeout of commands.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(120);
@@ -139,9 +142,16 @@ impl Shell {
         let buffer =
             std::mem::take(&mut *buffer.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
         let (output, dropped) = buffer.text();
-        let Report { exceeded, blocked } = report;
+        let ended = status.is_none_or(|status| status.code() != Some(NOT_STARTED));
+        let report = report.unwrap_or_else(|| Report {
+            // Its supervisor was killed before it could check them.
+            unchecked: if ended { rules.guarded.clone() } else { Vec::new() },
+            ..Report::default()
+        });
+        let Report { exceeded, blocked, unchecked } = report;
         let succeeded = status.is_some_and(|status| status.success());
         let mut refused: Vec<Refusal> = blocked.into_iter().map(Refusal::PutBack).collect();
+        refused.extend(unchecked.into_iter().map(|path| Refusal::Unchecked { path }));
         if self.confined && !succeeded {
             refused.extend(refusal::find(&output, rules));
         }
@@ -191,7 +201,7 @@ pub struct CommandOutput {
     pub dropped: usize,
     /// The limit for which the command was killed.
     pub exceeded: Option<ExceededLimit>,
-    /// Protected paths that were put back and, if the command failed, what the sandbox may have
+    /// Protected paths that were put back or could not be checked and, if the command failed, what the sandbox may have
     /// refused.
     pub refused: Vec<Refusal>,
 }
@@ -220,10 +230,10 @@ impl Running {
         }
     }
 
-    /// Kills what is left of the command, and returns the report of its supervisor.
-    fn end(&mut self) -> Report {
-        let Some(mut child) = self.child.take() else { return Report::default() };
-        let mut report = Report::default();
+    /// Kills what is left of the command, and returns the report of its supervisor, if it sent one.
+    fn end(&mut self) -> Option<Report> {
+        let mut child = self.child.take()?;
+        let mut report = self.line.is_none().then(Report::default);
         let has_supervisor = self.line.is_some();
         if let Some(mut line) = self.line.take() {
             // The supervisor now ends the command, if it still runs, and itself.
@@ -231,7 +241,7 @@ impl Running {
             drop(line.set_read_timeout(Some(SUPERVISOR_TIMEOUT)));
             let mut text = Vec::new();
             drop((&mut line).take(MAX_REPORT_BYTES).read_to_end(&mut text));
-            report = serde_json::from_slice(&text).unwrap_or_default();
+            report = serde_json::from_slice(&text).ok();
         }
         // A supervisor that has ended left no process.
         let is_left = !has_supervisor || !has_ended(&mut child);

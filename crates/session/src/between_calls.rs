@@ -77,6 +77,8 @@ pub(crate) struct Pending {
     /// The generation it is made for. It is dropped together with that generation.
     pub(crate) generation: u64,
     pub(crate) sources: Vec<usize>,
+    /// Whether the memory gets it too.
+    pub(crate) for_memory: bool,
     pub(crate) task: JoinHandle<Option<String>>,
     /// The result, once the task was awaited.
     pub(crate) made: Option<Option<String>>,

@@ -66,7 +66,7 @@ pub struct ModelTarget {
     /// The model that is called under that name.
     pub model: Arc<dyn Model>,
     /// The model's properties: how it counts tokens, what it accepts, what its cache costs. By
-    /// default the entry of the built-in catalogue.
+    /// default the entry of the built-in catalog.
     pub about: Arc<waterline::Model>,
     /// The most tokens of a prompt; by default taken from `about`.
     pub window: Option<usize>,
@@ -86,9 +86,9 @@ pub enum WindowSource {
     Setting,
     /// The server reports it.
     Server,
-    /// The model is in the catalogue.
+    /// The model is in the catalog.
     Catalogue,
-    /// It is a guess: the server reports none, and the catalogue does not know the model.
+    /// It is a guess: the server reports none, and the catalog does not know the model.
     Guess,
 }
 

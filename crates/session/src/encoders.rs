@@ -1,5 +1,5 @@
-//! The encoders that a program has for search by meaning. They are loaded when they are first needed,
-//! and a question that takes too long to encode is answered by keywords alone.
+//! The encoders that a program has for search by meaning. They are loaded when they are first
+//! needed, and a question that takes too long to encode is answered by keywords alone.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use waterline_memory::{Encoder, TextKind};
+use waterline_memory::{Encoder, Memory, TextKind};
 
 /// How long search waits for the vector of a question, unless it is set.
 const TIMEOUT: Duration = Duration::from_millis(50);
@@ -25,6 +25,8 @@ pub struct Encoders {
     /// The last question: several sessions are often searched for the same one.
     last: Mutex<Option<EncodedQuestion>>,
     pub(crate) job: Mutex<JobState>,
+    /// The memories whose lines the job encodes next.
+    pub(crate) memories: Mutex<Vec<Arc<Memory>>>,
 }
 
 struct Slot {
@@ -66,6 +68,7 @@ impl Encoders {
             timeout: TIMEOUT,
             last: Mutex::default(),
             job: Mutex::default(),
+            memories: Mutex::default(),
         }
     }
 
@@ -96,7 +99,8 @@ impl Encoders {
 
     /// Encodes a question with the encoder that has the most vectors of the messages to compare;
     /// `counts` has their number by encoder. A new encoder therefore takes over when it has encoded
-    /// as much as the old one. Returns `None` if no encoder understands the question, or it is late.
+    /// as much as the old one. Returns `None` if no encoder understands the question, or it is
+    /// late.
     pub(crate) fn encode_question(
         self: &Arc<Self>,
         question: &str,

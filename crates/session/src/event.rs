@@ -5,8 +5,10 @@ use std::time::Duration;
 use waterline_provider::RawEvent;
 use waterline_provider::answer::Delta;
 
+use crate::notice::{Notice, RetryReason};
+
 /// An event during a call.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Event {
     /// An event of the provider's stream, unchanged, for a gateway whose client speaks the same
@@ -24,7 +26,7 @@ pub enum Event {
     /// The call is retried; the partial answer so far is discarded.
     Retry {
         /// The reason.
-        why: String,
+        why: RetryReason,
         /// The delay before the retry.
         wait: Duration,
     },
@@ -42,5 +44,5 @@ pub enum Event {
         after: usize,
     },
     /// A notice for the user.
-    Notice(String),
+    Notice(Notice),
 }

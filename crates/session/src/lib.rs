@@ -1,4 +1,4 @@
-//! One reliable model call: the new messages are stored first, the context is planned, summarised
+//! One reliable model call: the new messages are stored first, the context is planned, summarized
 //! if needed, frozen and checked, the model is called, and errors are recovered from.
 //!
 //! [`LiveSession::call`] shows all the steps. This crate stores through `waterline-log`, calls
@@ -10,6 +10,7 @@ mod builder;
 mod cache;
 mod call;
 mod config;
+mod dropped;
 mod encoders;
 mod endpoint_encoder;
 mod error;
@@ -21,6 +22,7 @@ mod level;
 mod live;
 mod manual_fold;
 mod model_stats;
+mod notice;
 mod observed;
 mod passages;
 mod pins;
@@ -49,6 +51,7 @@ pub use event::Event;
 pub use lease::{Fence, HeldLease};
 pub use level::Level;
 pub use live::LiveSession;
+pub use notice::{Notice, RetryReason};
 pub use pins::Pinned;
 pub use price::{Price, Rates};
 pub use recall::{Passage, Recall, RecallRequest};

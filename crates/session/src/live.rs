@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 use waterline::history::History;
 use waterline::message::Message;
@@ -53,6 +54,11 @@ pub struct LiveSession {
     /// A fold that the next plan must make, with its reason.
     pub(crate) forced: Option<(FoldLevel, String)>,
     pub(crate) pending: Option<Pending>,
+    /// An entry that is being written to the daily memory.
+    pub(crate) memory_write: Option<JoinHandle<()>>,
+    /// The positions of messages that an entry of the daily memory covers although the context
+    /// still has them.
+    pub(crate) in_memory: Vec<u64>,
     /// The log may hold a summary that an earlier process made for the current context.
     pub(crate) may_have_summary: bool,
     pub(crate) backoff: FoldBackoff,
@@ -129,6 +135,8 @@ impl LiveSession {
             render_cache: RenderCache::default(),
             forced: None,
             pending: None,
+            memory_write: None,
+            in_memory: Vec::new(),
             may_have_summary: true,
             backoff: FoldBackoff::default(),
             warned_full: false,

@@ -61,7 +61,8 @@ impl LiveSession {
     }
 
     fn start_search(&self, search: Search, text: String) -> Searching {
-        let (log, id) = (self.log.clone(), self.session.id.clone());
+        let log = self.log.clone();
+        let id = self.session.id.clone();
         let recall = Arc::clone(&self.recall);
         tokio::spawn(async move {
             let work = move |log: &waterline_log::Log| {

@@ -1,5 +1,5 @@
-//! Content that every fold keeps: lines that every summary block repeats, and pinned messages. The host sets
-//! it; this crate does not interpret it.
+//! Content that every fold keeps: lines that every summary block repeats, and pinned messages. The
+//! host sets it; this crate does not interpret it.
 
 /// Content that no fold may drop.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

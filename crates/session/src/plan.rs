@@ -5,12 +5,12 @@ use waterline::plan::{
 };
 use waterline::reason::Reason;
 use waterline::summary::Summary;
-use waterline::warning::WarningKind;
 use waterline_log::{Fold, Sent};
 
 use crate::error::SessionError;
 use crate::event::Event;
 use crate::live::LiveSession;
+use crate::notice::Notice;
 use crate::summarise::is_blocking;
 use crate::trace;
 
@@ -138,8 +138,13 @@ impl LiveSession {
         let window = self.budget.window - self.budget.window * MARGIN / 100;
         let budget = Budget { window, ..self.budget };
         let usual = Input::new(&self.history, &self.generation, self.policy(), budget, &self.model);
-        let (summaries, recalled) = (&request.summaries, request.recalled.as_deref());
-        Input { summaries, keep: Keep { pins, lines }, forced, recalled, ..usual }
+        Input {
+            summaries: &request.summaries,
+            keep: Keep { pins, lines },
+            forced,
+            recalled: request.recalled.as_deref(),
+            ..usual
+        }
     }
 
     /// Freezes a plan and stages it: what will be sent is stored before it is sent, with the
@@ -164,14 +169,15 @@ impl LiveSession {
                     ..Fold::default()
                 };
                 self.report_fold(&plan, &fold, emit);
+                self.remember_dropped(&plan);
                 Some(fold)
             }
             _ => None,
         };
-        if plan.tokens.after > self.budget.window && !std::mem::replace(&mut self.warned_full, true)
-        {
-            let texts = plan.warnings.iter().filter(|warning| warning.kind == WarningKind::Budget);
-            texts.for_each(|warning| emit(Event::Notice(warning.text.clone())));
+        let tokens = plan.tokens.after;
+        let window = self.budget.window;
+        if tokens > window && !std::mem::replace(&mut self.warned_full, true) {
+            emit(Event::Notice(Notice::OverWindow { tokens, window }));
         }
         self.stage_plan(plan, fold);
         Ok(())
@@ -217,14 +223,9 @@ impl LiveSession {
         let (before, after) = (fold.tokens_before, fold.tokens_after);
         emit(Event::Folded { reason: fold.reason.clone(), before, after });
         if self.backoff.folded(after <= plan.tokens.high.max(plan.tokens.low)) {
-            let text = format!(
-                "folding does not help: the context is full again right after each fold. \
-                 A window of {} tokens is too small for this work; use a model with a larger \
-                 window, limit tool output, or start a new session",
-                self.budget.window
-            );
-            trace::notice(self, &text);
-            emit(Event::Notice(text));
+            let notice = Notice::FoldingDoesNotHelp { window: self.budget.window };
+            trace::notice(self, &notice.to_string());
+            emit(Event::Notice(notice));
         }
     }
 }

@@ -1,17 +1,20 @@
 //! Search over all messages of a session, including those that are no longer in the context and
 //! results that were too long to be sent whole.
 //!
-//! The index is built from the log when it is first used, and grows with the session.
+//! The index is built from the log before it is first used, and grows with the session.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use waterline::ledger::text_of;
 use waterline::message::{Body, Message, Role};
-use waterline_log::{Entry, Id, Log, LogError, Tip};
-use waterline_memory::{Hit, Index, Message as Indexed, Ranking, Reason, cosine, excerpt};
+use waterline_log::{Entry, Id, Log, LogError, NoteHash, Tip};
+use waterline_memory::{
+    Hit, Index, Memory, Message as Indexed, Ranking, Reason, Remembered, cosine, excerpt,
+};
 use waterline_provider::wire::parse_stored;
 
 use crate::encoders::Encoders;
@@ -96,6 +99,37 @@ impl Recall {
         // A message and its artifact are two texts, so more than needed are found.
         let hits = recalled.hits(log, self.encoders.as_ref(), request)?;
         recalled.passages(log, session, self.clean, request, hits)
+    }
+
+    /// Builds the index of a session, so that the first search need not.
+    ///
+    /// # Errors
+    /// If the log cannot be read.
+    pub fn prepare(&self, log: &Log, session: &str) -> Result<(), LogError> {
+        let tip = log.session(session)?.tip;
+        self.lock().update(log, session, tip, self.clean)
+    }
+
+    /// Returns the lines of a memory that answer a question best. Stored vectors re-rank them if the
+    /// question can be encoded in time.
+    ///
+    /// # Errors
+    /// If a file of the memory cannot be read.
+    pub fn find_in_memory(
+        &self,
+        log: &Log,
+        memory: &Memory,
+        question: &str,
+        limit: usize,
+    ) -> std::io::Result<Vec<Remembered>> {
+        memory.find_by(question, limit, |ranking, lines| {
+            let Some(encoders) = &self.encoders else { return HashSet::new() };
+            let root = memory.root().display().to_string();
+            let hash = |at: usize| lines.get(at).map(Remembered::hash);
+            let hashes: Vec<NoteHash> = ranking.candidates().into_iter().filter_map(hash).collect();
+            let stored = log.note_vectors(&root, &hashes).unwrap_or_default();
+            rerank(encoders, question, ranking, stored, hash)
+        })
     }
 
     fn lock(&self) -> MutexGuard<'_, Recalled> {
@@ -192,23 +226,8 @@ impl Recalled {
         let id = |at: usize| {
             self.sources.get(at).filter(|source| source.artifact.is_none()).map(|source| source.id)
         };
-        let candidates = ranking.candidates();
-        let ids: Vec<Id> = candidates.iter().filter_map(|&at| id(at)).collect();
-        let mut stored = log.vectors(&ids)?;
-        let counts = stored.iter().map(|(model, vectors)| (model.clone(), vectors.len()));
-        let Some(encoded) = encoders.encode_question(question, counts.collect()) else {
-            return Ok(HashSet::new());
-        };
-        let vectors = stored.remove(encoded.encoder.name()).unwrap_or_default();
-        let vector =
-            |at: usize| id(at).and_then(|id| vectors.get(&id)).filter(|vector| !vector.is_empty());
-        let weights = encoded.encoder.weights();
-        ranking.rerank(&encoded.vector, &weights, vector);
-        let is_similar = |&at: &usize| {
-            weights.dense >= 1.0
-                && vector(at).is_some_and(|vector| cosine(&encoded.vector, vector) >= SIMILAR)
-        };
-        Ok(candidates.into_iter().filter(is_similar).collect())
+        let ids: Vec<Id> = ranking.candidates().into_iter().filter_map(id).collect();
+        Ok(rerank(encoders, question, ranking, log.vectors(&ids)?, id))
     }
 
     /// Returns the messages of the best texts, each once.
@@ -251,7 +270,7 @@ impl Recalled {
 
 impl Recalled {
     /// Whether a reason is enough to return a message. That its session fits is not, and a
-    /// neighbour must be a message that could be returned itself.
+    /// neighbor must be a message that could be returned itself.
     fn speaks(&self, reason: &Reason, before: u64) -> bool {
         match reason {
             Reason::Words(_) | Reason::Speaker | Reason::Date => true,
@@ -261,6 +280,32 @@ impl Recalled {
             _ => false,
         }
     }
+}
+
+/// Re-ranks texts by their stored vectors, if the question can be encoded in time. `key` returns the
+/// key of a text's vector. Returns the texts that mean something similar.
+fn rerank<K: Eq + Hash>(
+    encoders: &Arc<Encoders>,
+    question: &str,
+    ranking: &mut Ranking<'_>,
+    mut stored: BTreeMap<String, HashMap<K, Vec<f32>>>,
+    key: impl Fn(usize) -> Option<K>,
+) -> HashSet<usize> {
+    let counts = stored.iter().map(|(model, vectors)| (model.clone(), vectors.len()));
+    let Some(encoded) = encoders.encode_question(question, counts.collect()) else {
+        return HashSet::new();
+    };
+    let vectors = stored.remove(encoded.encoder.name()).unwrap_or_default();
+    let vector =
+        |at: usize| key(at).and_then(|key| vectors.get(&key)).filter(|vector| !vector.is_empty());
+    let weights = encoded.encoder.weights();
+    let candidates = ranking.candidates();
+    ranking.rerank(&encoded.vector, &weights, vector);
+    let is_similar = |&at: &usize| {
+        weights.dense >= 1.0
+            && vector(at).is_some_and(|vector| cosine(&encoded.vector, vector) >= SIMILAR)
+    };
+    candidates.into_iter().filter(is_similar).collect()
 }
 
 /// Returns the ids of the artifacts that have the whole of a message's truncated texts.

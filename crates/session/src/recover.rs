@@ -15,6 +15,7 @@ use crate::between_calls::Reported;
 use crate::error::SessionError;
 use crate::event::Event;
 use crate::live::LiveSession;
+use crate::notice::RetryReason;
 use crate::trace;
 
 /// How often one call is folded again after an overflow: as the policy folds, with long texts
@@ -58,7 +59,8 @@ impl LiveSession {
             if retry.overflows >= MAX_OVERFLOWS {
                 return Err(error.into());
             }
-            emit(Event::Retry { why: error.to_string(), wait: Duration::ZERO });
+            let why = RetryReason::Failed(error.clone());
+            emit(Event::Retry { why, wait: Duration::ZERO });
             let hint = match overflow.window {
                 Some(window) => WindowHint::Exact(window),
                 None if names_overflow(&error) => WindowHint::Refused,
@@ -72,7 +74,7 @@ impl LiveSession {
         retry.failures += 1;
         if let Some(wait) = self.config.retry.wait(&error, retry.failures, jitter()) {
             trace::retrying(self, &error, wait);
-            emit(Event::Retry { why: error.to_string(), wait });
+            emit(Event::Retry { why: RetryReason::Failed(error), wait });
             tokio::time::sleep(wait).await;
             return Ok(());
         }
@@ -87,15 +89,15 @@ impl LiveSession {
         self.budget.cold = true;
         retry.failures = 0;
         trace::retrying(self, &error, Duration::ZERO);
-        emit(Event::Retry { why: error.to_string(), wait: Duration::ZERO });
+        emit(Event::Retry { why: RetryReason::Failed(error), wait: Duration::ZERO });
         emit(Event::Model(self.model().name.clone()));
         Ok(())
     }
 
-    /// Checks whether the answer is based on less than was sent: the window was full, or the provider
-    /// silently truncated the prompt. If so, the answer is kept on a side branch, its usage is
-    /// recorded, the next plan folds harder, and the call must be made again. Returns whether it
-    /// must.
+    /// Checks whether the answer is based on less than was sent: the window was full, or the
+    /// provider silently truncated the prompt. If so, the answer is kept on a side branch, its
+    /// usage is recorded, the next plan folds harder, and the call must be made again. Returns
+    /// whether it must.
     pub(crate) async fn fold_if_truncated(
         &mut self,
         answer: &Answer,
@@ -119,10 +121,10 @@ impl LiveSession {
         self.keep_on_side_branch(&answer.messages).await?;
         self.record_discarded(answer, took).await?;
         let why = match answer.stop {
-            Stop::Window => "the answer filled the context window",
-            _ => "the provider truncated the prompt",
+            Stop::Window => RetryReason::WindowFull,
+            _ => RetryReason::PromptTruncated,
         };
-        emit(Event::Retry { why: why.to_owned(), wait: Duration::ZERO });
+        emit(Event::Retry { why, wait: Duration::ZERO });
         self.fold_harder(overflow, hint, retry).await?;
         Ok(true)
     }
@@ -142,6 +144,7 @@ impl LiveSession {
             let slots = self.generation.slots().iter().filter(|slot| slot.treatment.is_sent());
             let shown: Vec<usize> = slots.flat_map(|slot| slot.sources.iter().copied()).collect();
             self.remember(&shown).await;
+            self.in_memory = shown.iter().map(|&source| self.position(source)).collect();
         }
         self.learn(overflow, hint).await?;
         let level = match retry.overflows {
@@ -207,8 +210,8 @@ impl LiveSession {
         is_short && !self.generation.context(&self.history).any(has_thinking)
     }
 
-    /// Returns the tokens that the context has for messages to the model from this index on, as they
-    /// were sent: a long result may have been truncated when it arrived.
+    /// Returns the tokens that the context has for messages to the model from this index on, as
+    /// they were sent: a long result may have been truncated when it arrived.
     fn added_tokens(&self, from: usize) -> usize {
         let is_new = |slot: &&Slot| slot.sources.iter().all(|&source| source >= from);
         let slots = self.generation.slots().iter().rev().take_while(is_new);

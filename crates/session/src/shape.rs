@@ -6,6 +6,7 @@ use waterline_provider::wire::Shape;
 
 use crate::event::Event;
 use crate::live::LiveSession;
+use crate::notice::Notice;
 use crate::trace;
 
 impl LiveSession {
@@ -37,12 +38,10 @@ impl LiveSession {
         }
         let key = self.stats_key();
         self.wanted.refused.insert(key);
-        let model = &self.model().name;
-        let text = format!(
-            "{model} does not support structured output, so only the prompt asks for JSON now: {error}"
-        );
-        trace::notice(self, &text);
-        emit(Event::Notice(text));
+        let model = self.model().name.clone();
+        let notice = Notice::NoStructuredOutput { model, error: error.clone() };
+        trace::notice(self, &notice.to_string());
+        emit(Event::Notice(notice));
         true
     }
 }

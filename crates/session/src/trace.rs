@@ -12,13 +12,16 @@ use waterline_provider::answer::Answer;
 
 use crate::live::LiveSession;
 
-/// Reports a fold, with the figures of S3.40 to S3.47. All of them are on the provider's scale, and
-/// messages are counted without the system prompt.
+/// Reports a fold, with the figures of S3.40 to S3.47. All of them are on the provider's scale.
+/// `system` includes the tool definitions, because both are sent with every call and leave the rest
+/// of the window to the conversation. Messages are counted without the system prompt.
 pub(crate) fn folded(live: &LiveSession, plan: &Plan, fold: &Fold, room: &Marks) {
     let policy = live.policy();
     let real = |tokens: usize| live.corrected(tokens);
     let budget = |key: &str| policy.size(key).map_or(0, |size| real(room.tokens(size)));
     let parts = Parts::of(live, &plan.slots);
+    let tools = real(live.budget.tools);
+    let system = parts.system + tools;
     let whole = live.budget.whole;
     let usable = policy.fold.target.of(whole).min(live.budget.window);
     tracing::info!(
@@ -29,9 +32,9 @@ pub(crate) fn folded(live: &LiveSession, plan: &Plan, fold: &Fold, room: &Marks)
         reason = %fold.reason,
         window = whole,
         usable,
-        system = parts.system,
-        tools = real(live.budget.tools),
-        available = usable.saturating_sub(parts.system),
+        system,
+        tools,
+        available = usable.saturating_sub(system),
         messages = live.history.len() - parts.systems,
         tokens = real(live.history.tokens().saturating_sub(live.history.system_tokens())),
         summary_budget = budget("summarise.max"),
@@ -40,7 +43,7 @@ pub(crate) fn folded(live: &LiveSession, plan: &Plan, fold: &Fold, room: &Marks)
         recent = parts.recent,
         shown = parts.shown,
         before = fold.tokens_before,
-        total = parts.total(),
+        total = parts.total() + tools,
         "context folded"
     );
 }
@@ -80,6 +83,7 @@ impl Parts {
         parts
     }
 
+    /// The whole context without the tool definitions.
     const fn total(&self) -> usize {
         self.system + self.summary + self.recent
     }
@@ -114,15 +118,15 @@ pub(crate) fn overflow(live: &LiveSession, refused: usize) {
     );
 }
 
-/// Reports a context that is about to be sent. Its size is without the tool definitions, which are
-/// a figure of their own.
+/// Reports a context that is about to be sent. Its size includes the tool definitions.
 pub(crate) fn sending(live: &LiveSession) {
+    let tools = live.corrected(live.budget.tools);
     tracing::info!(
         target: "waterline::context",
         session = %live.session.id,
         sent = live.generation.context(&live.history).count(),
-        total = Parts::of(live, live.generation.slots()).total(),
-        tools = live.corrected(live.budget.tools),
+        total = Parts::of(live, live.generation.slots()).total() + tools,
+        tools,
         "context sent"
     );
 }

@@ -193,7 +193,9 @@ async fn s2_23_overflow_writes_memory_and_keeps_few_turns() {
     let (roles, _) = roles(&last);
     let users = roles.iter().filter(|role| *role == "user").count();
     assert!((2..=5).contains(&users), "{roles:?}");
-    let file = std::fs::read_dir(memory.join("memory")).unwrap().next().unwrap().unwrap().path();
+    let files = std::fs::read_dir(memory.join("memory")).unwrap();
+    let mut files = files.map(|entry| entry.unwrap().path());
+    let file = files.find(|path| path.extension().is_some_and(|it| it == "md")).unwrap();
     let day = std::fs::read_to_string(file).unwrap();
     assert!(day.contains("## Context Overflow Recovery (") && day.contains("order 4711"), "{day}");
     assert!(day.contains("the user likes oak"), "{day}");

@@ -3,6 +3,7 @@
 
 mod test_bed;
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -28,6 +29,13 @@ fn blocking() -> Policy {
             ("summarise.placement", "mock"),
         ],
     )
+}
+
+/// Returns the day's file of a memory.
+fn day_file(memory: &Path) -> PathBuf {
+    let files = std::fs::read_dir(memory.join("memory")).unwrap();
+    let mut files = files.map(|entry| entry.unwrap().path());
+    files.find(|path| path.extension().is_some_and(|extension| extension == "md")).unwrap()
 }
 
 fn summaries(server: &Scripted) -> Vec<Received> {
@@ -141,7 +149,7 @@ async fn v14_c1_7_unusable_summary_is_replaced_by_the_digest() {
     }
 }
 
-/// A failing summariser does not fail the call.
+/// A failing summarizer does not fail the call.
 #[tokio::test]
 async fn v14_failing_summariser_does_not_stop_the_call() {
     let server = server(|_, _| Reply::status(500, "down"));
@@ -206,7 +214,7 @@ async fn s2_13_to_s2_18_background_summary_serves_memory_and_context() {
     open.store(true, Ordering::SeqCst);
     live.finish().await;
     assert!(bed.log().summary("s").unwrap().unwrap().text.contains("order 4711"));
-    let file = std::fs::read_dir(memory.join("memory")).unwrap().next().unwrap().unwrap().path();
+    let file = day_file(&memory);
     let day = std::fs::read_to_string(file).unwrap();
     assert!(
         day.contains("## Trimmed Context (")
@@ -257,8 +265,39 @@ async fn c2_7_steps_stripped_from_few_turns_go_to_the_memory() {
     live.call(user("and now?"), silent).await.unwrap();
     live.finish().await;
     assert!(live.generation().number > 0);
-    let file = std::fs::read_dir(memory.join("memory")).unwrap().next().unwrap().unwrap().path();
+    let file = day_file(&memory);
     assert!(std::fs::read_to_string(file).unwrap().contains("## Trimmed Context ("));
+}
+
+/// The default policy folds without a model. What each fold drops goes to the day's file, once.
+#[tokio::test]
+async fn s2_13_fold_without_a_summary_writes_what_it_newly_drops() {
+    let server = server(|_, received| fair(GOOD, received));
+    let bed = TestBed::new();
+    let memory = bed.0.path().join("notes");
+    let config = SessionConfig {
+        memory: Some(Arc::new(Memory::new(&memory))),
+        ..config(&server, 12_000, policy("auto", &[]))
+    };
+    let mut live = bed.open(config).await;
+    talk(&mut live, 0..60).await;
+    live.finish().await;
+    assert!(live.generation().number > 1, "folded more than once");
+    assert!(summaries(&server).is_empty(), "no model was asked");
+    let day = std::fs::read_to_string(day_file(&memory)).unwrap();
+    assert!(day.matches("## Trimmed Context (").count() > 1, "{day}");
+    assert!(day.contains("<!-- session s message "), "{day}");
+    let dropped = live.generation().slots().iter().filter(|slot| !slot.treatment.is_sent());
+    let dropped: Vec<usize> = dropped.flat_map(|slot| slot.sources.iter().copied()).collect();
+    assert!(dropped.len() > 20, "{}", dropped.len());
+    for source in dropped {
+        let text = live.history().source(source).unwrap().text();
+        let Some((step, _)) = text.split_once(':').filter(|(step, _)| step.starts_with("step"))
+        else {
+            continue;
+        };
+        assert_eq!(day.matches(&format!("user: {step}: ")).count(), 1, "{step}\n{day}");
+    }
 }
 
 /// A process may exit before a summary takes effect. The next process finds it in the log.
@@ -317,7 +356,7 @@ async fn v14_failed_summary_leaves_the_previous_one_in_place() {
     assert!(last.body.contains("order 4711"), "{}", last.body);
 }
 
-/// C1.5: a conversation that is too long to send again is summarised from a truncated text.
+/// C1.5: a conversation that is too long to send again is summarized from a truncated text.
 #[tokio::test]
 async fn c1_5_conversation_too_long_for_its_own_summary_is_truncated() {
     let server = server(|n, received| match n {
@@ -331,7 +370,7 @@ async fn c1_5_conversation_too_long_for_its_own_summary_is_truncated() {
         let text = format!("step {round} {}", "and more ".repeat(400));
         live.call(user(text), |event| events.push(event)).await.unwrap();
     }
-    assert!(events.contains(&Event::Summarising));
+    assert!(events.iter().any(|event| matches!(event, Event::Summarising)));
     let requests = summaries(&server);
     assert!(
         !requests[0].body.contains("<conversation>") && requests[1].body.contains("<conversation>")
@@ -393,7 +432,7 @@ async fn s3_11_summary_that_a_process_did_not_finish_is_made_by_the_next_one() {
     live.finish().await;
     assert!(bed.log().summary("s").unwrap().unwrap().text.contains("order 4711"));
     assert!(!is_summarizing());
-    let file = std::fs::read_dir(memory.join("memory")).unwrap().next().unwrap().unwrap().path();
+    let file = day_file(&memory);
     let day = std::fs::read_to_string(file).unwrap();
     assert_eq!(day.matches("order 4711").count(), 1, "{day}");
     talk(&mut live, 8..9).await;

@@ -10,7 +10,7 @@ use serde_json::json;
 use waterline::message::{Body, Message, Part, Role, ToolResult, Wire};
 use waterline::tokens::{Counter, Method};
 use waterline_log::{Incoming, Log, Session};
-use waterline_memory::{EncodeError, Encoder, Reason, TextKind, Weights, has_cjk};
+use waterline_memory::{EncodeError, Encoder, Memory, Reason, Section, TextKind, Weights, has_cjk};
 use waterline_provider::http::{Endpoint, Key, Timeouts};
 use waterline_session::{Encoders, EndpointEncoder, LoadEncoder, Passage, Recall, RecallRequest};
 use waterline_testkit::server::{Reply, Server};
@@ -83,7 +83,7 @@ impl Bed {
 
     /// Encodes all messages, as the background job of a session does.
     fn encode(&self, encoders: &Arc<Encoders>, names: &[&str]) {
-        encoders.encode_missing(&self.log, |text| text);
+        encoders.encode_missing(&self.log, |text| text, None);
         let since = Instant::now();
         while names.iter().any(|name| !self.log.unencoded(name, 1).unwrap().is_empty()) {
             assert!(since.elapsed() < Duration::from_secs(20), "the job ends");
@@ -297,5 +297,47 @@ async fn errors_of_a_server_are_clear_and_have_no_key() {
         let error = outcome.unwrap_err().to_string();
         assert!(error.contains(expected) && error.contains("embed-1"), "{error}");
         assert!(!error.contains("sk-hidden-word"), "{error}");
+    }
+}
+
+#[test]
+fn line_of_the_memory_is_found_by_its_meaning() {
+    for bed in beds() {
+        let directory = tempfile::tempdir().unwrap();
+        let memory = Arc::new(Memory::new(directory.path()));
+        memory.remember("The boat is moored at the quay.", None).unwrap();
+        memory.keep(Section::Trimmed, "- the cat sleeps all day long", None).unwrap();
+        let topics = Topics::new("topics");
+        let encoders = encoders(&[&topics]);
+        let recall = Recall::new(|text| text).with_encoders(Some(Arc::clone(&encoders)));
+        let find = |question: &str| -> Vec<String> {
+            let found = recall.find_in_memory(&bed.log, &memory, question, 3).unwrap();
+            found.into_iter().map(|line| line.text).collect()
+        };
+        assert!(find("a kitten?").is_empty(), "there are no vectors yet");
+        let encode = |count: usize| {
+            encoders.encode_missing(&bed.log, |text| text, Some(Arc::clone(&memory)));
+            let root = directory.path().display().to_string();
+            let since = Instant::now();
+            let hashes = || -> Vec<_> {
+                memory.searched().unwrap().iter().map(|line| line.hash()).collect()
+            };
+            let missing = || bed.log.unencoded_notes("topics", &root, &hashes()).unwrap();
+            while !missing().is_empty() || topics.read().len() < count {
+                assert!(since.elapsed() < Duration::from_secs(20), "the job ends");
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        };
+        encode(2);
+        assert_eq!(find("a kitten?"), ["- the cat sleeps all day long"]);
+        assert_eq!(find("some vessel?"), ["The boat is moored at the quay."]);
+        assert!(find("tax declaration").is_empty());
+        let old = memory.searched().unwrap()[0].hash();
+        memory.notes().forget(1).unwrap();
+        memory.remember("A loaf costs two euros.", None).unwrap();
+        encode(3);
+        assert_eq!(find("bread?"), ["A loaf costs two euros."]);
+        let root = directory.path().display().to_string();
+        assert!(bed.log.note_vectors(&root, &[old]).unwrap().is_empty(), "the line is gone");
     }
 }

@@ -204,7 +204,7 @@ fn describe(transcript: &Transcript, recorded: &[&Recorded]) -> Session {
 
 /// The error for tool definitions that are not the expected JSON.
 fn invalid_tools(session: &str, error: &serde_json::Error) -> LogError {
-    LogError::Refused(format!("invalid tool definitions in session {session}: {error}"))
+    LogError::Refused(format!("invalid tool definitions in session {session}: {error}").into())
 }
 
 fn note_usage(

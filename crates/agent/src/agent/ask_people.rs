@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use waterline::message::Part;
+use waterline_sandbox::protected;
 
 use super::run_calls::result_message;
 use super::turn_state::{Next, TurnState};
@@ -14,11 +15,9 @@ use crate::describe::CallInfo;
 use crate::error::AgentError;
 use crate::middleware::{Hook, SyntheticResult, To, Verdict};
 use crate::outcome::Ending;
+use crate::reason::EndReason;
 use crate::state::{ApprovalRequest, Local, Question, State, Waiting};
 use crate::tool::Capability;
-
-/// The start of the reason for a call that no one approved before the timeout.
-const NOT_IN_TIME: &str = "no approval within";
 
 impl Agent {
     /// Runs one hook of every middleware, and returns the step they force, or `None` if the turn
@@ -40,10 +39,8 @@ impl Agent {
                         None if hook != Hook::BeforeTools
                             && data.synthetic.contains_key(&request.call_id) =>
                         {
-                            Some(Next::End(Ending::Halted(format!(
-                                "not approved: {}",
-                                request.reason
-                            ))))
+                            let why = EndReason::NotApproved(request.reason);
+                            Some(Next::End(Ending::Halted(why)))
                         }
                         None => continue,
                     }
@@ -94,7 +91,8 @@ impl Agent {
             }
             let tool = self.config.toolbox.find(&call.name);
             let identity = tool.and_then(|tool| approval::identity(&**tool));
-            let info = self.info(&call);
+            let mut info = self.info(&call);
+            self.add_protected(&mut info).await;
             let call_request = CallRequest {
                 tool: &call.name,
                 info: &info,
@@ -169,6 +167,21 @@ impl Agent {
         Ok(None)
     }
 
+    /// Adds the name of the protected path that a file tool's call changes. The tool itself knows
+    /// only the path as it is written.
+    async fn add_protected(&self, info: &mut CallInfo) {
+        if info.capability != Capability::Write {
+            return;
+        }
+        let directories = self.changed_directories(info);
+        let Some(path) = info.subject.path().filter(|_| !directories.is_empty()) else { return };
+        let Ok(path) = self.workspace.resolve(path) else { return };
+        let look_up = move || protected::name_at(&directories, &path);
+        let name = tokio::task::spawn_blocking(look_up).await.ok().flatten();
+        let name = name.filter(|name| !info.protected.iter().any(|known| known == name));
+        info.protected.extend(name.map(str::to_owned));
+    }
+
     /// Returns the granted directories that a call may change.
     fn changed_directories(&self, info: &CallInfo) -> Vec<PathBuf> {
         let granted = self.workspace.grants().filter(|grant| grant.writable);
@@ -204,7 +217,7 @@ impl Agent {
     fn runs_read_only(request: &ApprovalRequest, reply: &ApprovalReply) -> bool {
         !request.directories.is_empty()
             && request.info.capability == Capability::Execute
-            && matches!(reply, ApprovalReply::NoReply(why) if !why.starts_with(NOT_IN_TIME))
+            && matches!(reply, ApprovalReply::NoReply(_))
     }
 
     /// Stores that the user approved changes in directories: for this session, and with "always"
@@ -242,6 +255,9 @@ impl Agent {
             ApprovalReply::Deny(None) => "Denied by the user.".to_owned(),
             ApprovalReply::Deny(Some(why)) => format!("Denied by the user: {why}"),
             ApprovalReply::NoReply(why) => format!("Not run: {why}."),
+            ApprovalReply::TimedOut(after) => {
+                format!("Not run: no approval within {} s.", after.as_secs())
+            }
         };
         data.synthetic.insert(request.call_id.clone(), SyntheticResult::refusal(refusal));
         None
@@ -262,9 +278,9 @@ impl Agent {
             let _one_at_a_time = shared.asking.lock().await;
             let asked = approver.approve(request);
             match timeout {
-                Some(timeout) => tokio::time::timeout(timeout, asked).await.unwrap_or_else(|_| {
-                    ApprovalReply::NoReply(format!("{NOT_IN_TIME} {} s", timeout.as_secs()))
-                }),
+                Some(timeout) => tokio::time::timeout(timeout, asked)
+                    .await
+                    .unwrap_or(ApprovalReply::TimedOut(timeout)),
                 None => asked.await,
             }
         };

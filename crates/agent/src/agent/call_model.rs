@@ -13,6 +13,7 @@ use crate::error::AgentError;
 use crate::event::Event;
 use crate::middleware::Hook;
 use crate::outcome::Ending;
+use crate::reason::EndReason;
 use crate::schema;
 use crate::state::{self, Local, State};
 
@@ -109,10 +110,10 @@ impl Agent {
     }
 
     /// Returns why this must be the last model call of the turn, if it must.
-    fn reached_limit(&self, turn: &TurnState) -> Result<Option<String>, AgentError> {
+    fn reached_limit(&self, turn: &TurnState) -> Result<Option<EndReason>, AgentError> {
         let state = self.state()?;
         if let Some(most) = state.max_loops.filter(|most| state.loops >= *most) {
-            return Ok(Some(format!("the limit for this task was reached (model calls: {most})")));
+            return Ok(Some(EndReason::TaskCalls(most)));
         }
         let iterations = self.shared.iterations.load(Ordering::Relaxed);
         Ok(self.config.limits.reached(turn.steps, iterations, turn.started))
@@ -137,9 +138,7 @@ impl Agent {
             return Ok(Next::End(Ending::Limit(must_end.why)));
         }
         match answer.stop {
-            Stop::Refused => Ok(Next::End(Ending::Halted(
-                "the model or a content filter of its provider refused to answer".to_owned(),
-            ))),
+            Stop::Refused => Ok(Next::End(Ending::Halted(EndReason::Refused))),
             Stop::Paused => {
                 turn.reason = Reason::Continue;
                 Ok(Next::Model)
@@ -152,12 +151,8 @@ impl Agent {
                 Ok(Next::Model)
             }
             Stop::Length => {
-                let why = format!(
-                    "the answer hit the output token limit {} times and is incomplete; increase \
-                     max_tokens",
-                    turn.continuations + 1
-                );
-                Ok(Next::End(Ending::Limit(why)))
+                let times = turn.continuations as u64 + 1;
+                Ok(Next::End(Ending::Limit(EndReason::OutputTokens(times))))
             }
             _ => self.after_complete_answer(turn),
         }
@@ -171,12 +166,8 @@ impl Agent {
             self.live.add_ephemeral(if is_truncated { TRUNCATED_EMPTY } else { EMPTY });
             return Next::Model;
         }
-        let why = if is_truncated {
-            "the model hit the output token limit twice before any answer text; increase max_tokens"
-        } else {
-            "the model returned an empty answer twice; rephrase the message or use another model"
-        };
-        Next::End(Ending::Halted(why.to_owned()))
+        let why = if is_truncated { EndReason::NoAnswerText } else { EndReason::EmptyAnswer };
+        Next::End(Ending::Halted(why))
     }
 
     /// Checks a complete answer against the schema, if there is one. The model may correct an
@@ -189,9 +180,9 @@ impl Agent {
                 turn.text = schema::bare(&turn.text).to_owned();
                 Next::End(Ending::Done)
             }
-            Err(why) if turn.repaired => Next::End(Ending::Halted(format!(
-                "the answer does not match the required schema: {why}"
-            ))),
+            Err(why) if turn.repaired => {
+                Next::End(Ending::Halted(EndReason::Schema(why.to_string())))
+            }
             Err(why) => {
                 turn.repaired = true;
                 self.live.add_ephemeral(format!(

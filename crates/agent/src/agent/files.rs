@@ -9,9 +9,10 @@ use waterline_log::Id;
 use waterline_session::SessionError;
 
 use super::Agent;
-use crate::changes::{FileDiff, FileOutcome, MovedFile, Moves, apply_moves, plan_moves};
+use crate::changes::{FileDiff, MovedFile, Moves, apply_moves, plan_moves};
 use crate::error::AgentError;
 use crate::event::Event;
+use crate::notice::Notice;
 use crate::state::{Local, State};
 
 impl Agent {
@@ -81,18 +82,7 @@ impl Agent {
     /// Finishes a move that was interrupted. No one is asked: conflicting files stay as they are.
     pub(super) async fn finish_move(&mut self) -> Result<(), AgentError> {
         let moved = self.apply_file_moves(Vec::new()).await?;
-        for MovedFile { path, outcome } in moved {
-            let what = match outcome {
-                FileOutcome::Restored | FileOutcome::RestoredInPart => "restored".to_owned(),
-                FileOutcome::Removed => "removed".to_owned(),
-                FileOutcome::ChangedMeanwhile => {
-                    "not restored: it was changed outside this session".to_owned()
-                }
-                FileOutcome::TooLarge => "not restored: it is too large to be recorded".to_owned(),
-                FileOutcome::Failed(why) => format!("not restored: {why}"),
-            };
-            self.emit(&Event::Notice(format!("{path}: {what}")));
-        }
+        moved.into_iter().for_each(|file| self.emit(&Event::Notice(Notice::Moved(file))));
         Ok(())
     }
 
@@ -114,7 +104,7 @@ impl Agent {
     /// Reports file changes that cannot be undone.
     pub(super) fn report_unrecorded(&self) {
         for found in self.shared.recorder.take_unrecorded() {
-            self.emit(&Event::Notice(found.to_string()));
+            self.emit(&Event::Notice(Notice::Unrecorded(found)));
         }
     }
 

@@ -3,6 +3,8 @@
 
 use crate::config::AgentConfig;
 use crate::instructions::{Instructions, quote};
+use crate::state::Local;
+use crate::tool::RECALL;
 
 const DEFAULT_PROMPT: &str = "\
     You are a careful assistant that works with files and commands on the user's machine. Use \
@@ -16,12 +18,18 @@ const DIRECTORIES: &str = "\
     Your private directory contains uploads/ (the user's files), outputs/ (deliverables for the \
     user that do not belong to a project), temp/ (scratch files) and skills/; use its absolute \
     path unless it is the working directory. Older parts of a long conversation may be \
-    summarized; use recall to search the original messages.";
+    summarized";
 
 /// Returns the system prompt: the configured text, then instructions, skills and further tools.
 pub(super) fn system(config: &AgentConfig, files: &[Instructions], window: usize) -> String {
     let mut text = config.prompt.clone().unwrap_or_else(|| DEFAULT_PROMPT.to_owned());
-    text.push_str(&format!("\n\n{DIRECTORIES}"));
+    // A tool that is disabled must not be named.
+    let recall = if config.toolbox.may_use(RECALL, &Local::default()) {
+        format!("; use {RECALL} to search the original messages")
+    } else {
+        String::new()
+    };
+    text.push_str(&format!("\n\n{DIRECTORIES}{recall}."));
     if !files.is_empty() {
         text.push_str(&format!("\n\n{}", quote(files, window)));
     }

@@ -1,25 +1,33 @@
-//! Standing instructions and preferences of the user: recognised in what the user writes or named
+//! Standing instructions and preferences of the user: recognized in what the user writes or named
 //! by a model in a summary of it, kept in the memory, and given to the model in every session.
 //!
 //! They are part of a user message, so that the system prompt stays in the provider's cache, and
 //! every fold keeps them. Only text that the user typed can become one: not files, tool results,
 //! messages of other agents, or sentences of a template.
 
-use waterline_log::Log;
+use std::sync::Arc;
+
+use waterline::message::{Body, Role};
+use waterline_log::{Entry, Log};
 use waterline_memory::{Added, Note, NoteError, PinKind, Source, Topic, pins};
 use waterline_session::NamedRule;
 
 use super::Agent;
 use super::submit::UserInput;
-use crate::environment::STANDING_INSTRUCTIONS as START;
+use crate::environment::{STANDING_INSTRUCTIONS as START, without_notes};
 use crate::error::AgentError;
 use crate::event::Event;
+use crate::notice::Notice;
 
 /// The most characters of standing instructions that the model is given, about 400 tokens.
 const BUDGET: usize = 1_600;
 
 /// A sentence that occurs in more sessions than this is part of a template.
 const TEMPLATE: usize = 3;
+
+/// How many messages with the words of a sentence are looked at. Those with our notes are among
+/// them.
+const CANDIDATES: usize = 400;
 
 /// The last line of the note.
 const END: &str = "</standing-instructions>";
@@ -45,7 +53,9 @@ impl Agent {
                 current.push(text.clone());
             }
         }
-        let current = within_budget(current);
+        let is_new = |text: &&String| named.contains(text) || found.contains(text);
+        self.report_left_out(&current, is_new);
+        let (current, _) = within_budget(&current);
         if current == known {
             return Ok(None);
         }
@@ -57,6 +67,19 @@ impl Agent {
         let stored = current.clone();
         self.stage(move |state, _| state.standing.clone_from(&stored)).await?;
         Ok(note)
+    }
+
+    /// Shows which rules are no longer given to the model because of new ones.
+    fn report_left_out(&self, current: &[String], is_new: impl Fn(&&String) -> bool) {
+        let earlier: Vec<String> = current.iter().filter(|text| !is_new(text)).cloned().collect();
+        if earlier.len() == current.len() {
+            return;
+        }
+        let (given_before, _) = within_budget(&earlier);
+        let (_, left_out) = within_budget(current);
+        for text in left_out.into_iter().filter(|it| is_new(&it) || given_before.contains(it)) {
+            self.observers.emit(&Event::RuleLeftOut { text });
+        }
     }
 
     /// Waits for a summary that is made in the background, before a program exits. Standing
@@ -78,7 +101,7 @@ impl Agent {
         }
         let mut remembered = Vec::new();
         for NamedRule { text, position } in named {
-            // The patterns recognised it when it was said, and the user may have removed it since.
+            // The patterns recognized it when it was said, and the user may have removed it since.
             let is_recognised = pins(&text).iter().any(|(kind, _)| *kind == PinKind::Instruction);
             if !is_recognised && self.remember(&text, position).await {
                 remembered.push(text);
@@ -104,15 +127,16 @@ impl Agent {
     /// Remembers a sentence of the message at a position, and shows it. Returns whether it is a
     /// standing instruction: a part of a template is not.
     async fn remember(&mut self, sentence: &str, position: u64) -> bool {
-        let copy = sentence.to_owned();
-        if self.live.on_log(move |log| is_template(log, &copy)).await.unwrap_or(false) {
+        let (copy, user) = (sentence.to_owned(), self.live.session().user.clone());
+        let check = move |log: &Log| is_template(log, user.as_deref(), &copy);
+        if self.live.on_log(check).await.unwrap_or(false) {
             return false;
         }
         let replaced = match self.write_to_memory(sentence, position).await {
             // A secret stays in the conversation only.
             Err(NoteError::Secret) => return false,
             Err(error) => {
-                self.observers.emit(&Event::Notice(error.to_string()));
+                self.observers.emit(&Event::Notice(Notice::Memory(Arc::new(error))));
                 None
             }
             Ok(Some(Added::Known)) => return true,
@@ -139,15 +163,15 @@ impl Agent {
         written.await.unwrap_or(Err(NoteError::Empty)).map(Some)
     }
 
-    /// Returns the instructions and preferences of the memory, instructions first; `None` if there
-    /// is no memory.
+    /// Returns the preferences and instructions of the memory, the most important ones last: those
+    /// that were added last, and instructions after preferences. `None` if there is no memory.
     async fn remembered(&self) -> Option<Vec<String>> {
         let memory = self.live.config().memory.clone()?;
         let read = tokio::task::spawn_blocking(move || memory.notes().list()).await;
         let notes = match read {
             Ok(Ok(notes)) => notes,
             Ok(Err(error)) => {
-                self.observers.emit(&Event::Notice(error.to_string()));
+                self.observers.emit(&Event::Notice(Notice::Memory(Arc::new(error.into()))));
                 return Some(Vec::new());
             }
             Err(_) => return Some(Vec::new()),
@@ -156,19 +180,17 @@ impl Agent {
             let matches = move |note: &&Note| note.topic == topic;
             notes.iter().filter(matches).map(|note| note.line.text.clone()).collect::<Vec<_>>()
         };
-        Some([of(Topic::Instruction), of(Topic::Preference)].concat())
+        Some([of(Topic::Preference), of(Topic::Instruction)].concat())
     }
 }
 
-/// Whether a sentence occurs in more sessions than one that the user types again would.
-fn is_template(log: &Log, sentence: &str) -> waterline_log::Result<bool> {
-    let hits = log.search(sentence, None, 50)?;
-    let mut sessions: Vec<String> = hits
+/// Whether a sentence occurs in more sessions of a user than one that they type again would. Only
+/// what the user typed counts: our own notes quote each rule in every session.
+fn is_template(log: &Log, user: Option<&str>, sentence: &str) -> waterline_log::Result<bool> {
+    let mut sessions: Vec<String> = log
+        .search_of_user(sentence, user, CANDIDATES)?
         .into_iter()
-        .filter(|hit| {
-            let message = hit.entry.message(waterline_provider::wire::parse_stored);
-            message.text().contains(sentence)
-        })
+        .filter(|hit| hit.artifact.is_none() && typed(&hit.entry).contains(sentence))
         .filter_map(|hit| hit.session)
         .collect();
     sessions.sort_unstable();
@@ -176,15 +198,28 @@ fn is_template(log: &Log, sentence: &str) -> waterline_log::Result<bool> {
     Ok(sessions.len() > TEMPLATE)
 }
 
-/// Returns as many texts as the budget allows, oldest first.
-fn within_budget(texts: Vec<String>) -> Vec<String> {
+/// Returns what the user typed in a message. Attachments are parts after it.
+fn typed(entry: &Entry) -> String {
+    let message = entry.message(waterline_provider::wire::parse_stored);
+    match message.parts.first().map(|part| &part.body) {
+        Some(Body::Text(text)) if message.role == Role::User => without_notes(text).to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// Returns the texts that the budget allows, the last ones first in line, and the others. Both are
+/// in their order.
+fn within_budget(texts: &[String]) -> (Vec<String>, Vec<String>) {
     let mut left = BUDGET;
-    let fits = |text: &String| {
-        let length = text.chars().count();
-        left = left.saturating_sub(length);
-        left > 0
-    };
-    texts.into_iter().take_while(fits).collect()
+    let (mut given, mut others) = (Vec::new(), Vec::new());
+    for text in texts.iter().rev() {
+        let rest = left.checked_sub(text.chars().count());
+        left = rest.unwrap_or(left);
+        if rest.is_some() { &mut given } else { &mut others }.push(text.clone());
+    }
+    given.reverse();
+    others.reverse();
+    (given, others)
 }
 
 fn note(new: &[&String], gone: &[&String]) -> Option<String> {
@@ -223,10 +258,12 @@ mod tests {
     }
 
     #[test]
-    fn the_budget_keeps_the_first_texts() {
+    fn the_budget_keeps_the_last_texts() {
         let texts: Vec<String> = (0..100).map(|n| format!("{n:050}")).collect();
-        let kept = within_budget(texts.clone());
-        assert!(kept.len() > 20 && kept.len() < 40, "{}", kept.len());
-        assert_eq!(texts[..kept.len()], kept);
+        let (given, others) = within_budget(&texts);
+        assert_eq!(given.len(), BUDGET / 50);
+        assert_eq!([others, given].concat(), texts);
+        let long = ["short".to_owned(), "x".repeat(BUDGET)];
+        assert_eq!(within_budget(&long), (vec![long[1].clone()], vec![long[0].clone()]));
     }
 }

@@ -123,8 +123,8 @@ impl Host for SubAgents {
                 }
                 Ok(Outcome { ending: Ending::Limit(why), text, .. }) => {
                     json!({
-                        "ok": false, "error": why, "result": text, "context_id": context_id,
-                        "loops": loops
+                        "ok": false, "error": why.to_string(), "result": text,
+                        "context_id": context_id, "loops": loops
                     })
                 }
                 Ok(Outcome { ending, .. }) => {
@@ -149,8 +149,8 @@ impl Host for SubAgents {
     fn may_hand_off(&self, to: &str) -> Result<String, Failure> {
         let roles = &self.shared.config.roles;
         let own = self.state.role.as_deref().unwrap_or_default();
-        let allowed = roles.iter().find(|role| role.name == own).map(|role| role.hands_to.clone());
-        let allowed = allowed.unwrap_or_default();
+        let role = roles.iter().find(|role| role.name == own);
+        let allowed = role.map(|role| role.hands_to.clone()).unwrap_or_default();
         if !allowed.iter().any(|name| name == to) || !roles.iter().any(|role| role.name == to) {
             let hint = match allowed.as_slice() {
                 [] => "this role may not hand off work".to_owned(),
@@ -186,7 +186,7 @@ impl SubAgents {
                 state.max_loops = Some(max_loops);
                 local.workspace_of = Some(owner.clone()).filter(|_| !private);
             });
-            edited.map_err(|error| LogError::Refused(error.to_string()))?;
+            edited.map_err(|error| LogError::Refused(error.to_string().into()))?;
             log.save(&session)?;
             Ok(session)
         });
@@ -224,7 +224,7 @@ impl SubAgents {
 fn why_not_done(ending: &Ending) -> String {
     match ending {
         Ending::Done => "done".to_owned(),
-        Ending::Limit(why) | Ending::Halted(why) => why.clone(),
+        Ending::Limit(why) | Ending::Halted(why) => why.to_string(),
         Ending::Waiting(_) => "it needs the user, who is not available".to_owned(),
         Ending::HandOff { .. } => "a sub-agent cannot hand off its work".to_owned(),
     }

@@ -1,8 +1,8 @@
 //! One turn: submit → (call the model → run its tool calls)* → finish.
 //!
 //! The next step is always derived from the session itself: open tool calls are run, a user message
-//! or tool results go to the model, and an answer without tool calls ends the turn. An interrupted turn
-//! therefore resumes from the log alone, wherever it stopped.
+//! or tool results go to the model, and an answer without tool calls ends the turn. An interrupted
+//! turn therefore resumes from the log alone, wherever it stopped.
 
 use waterline_session::SessionError;
 
@@ -13,6 +13,7 @@ use crate::error::AgentError;
 use crate::event::{Event, FailureKind};
 use crate::lease::Lease;
 use crate::middleware::Hook;
+use crate::notice::Notice;
 use crate::outcome::{Ending, Outcome};
 use crate::state::HandedOff;
 
@@ -61,9 +62,7 @@ impl Agent {
         };
         self.live.resync().await?;
         if self.live.catch_up().await? {
-            self.emit(&Event::Notice(
-                "another process continued this session; resuming from its last message".to_owned(),
-            ));
+            self.emit(&Event::Notice(Notice::OtherProcess));
         }
         self.keep_lines()?;
         Ok(lease)

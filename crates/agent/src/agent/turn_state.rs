@@ -12,6 +12,7 @@ use crate::approver::ApprovalReply;
 use crate::loop_guard::LoopGuard;
 use crate::middleware::Counters;
 use crate::outcome::Ending;
+use crate::reason::EndReason;
 
 /// The next step of a turn.
 #[derive(Debug)]
@@ -39,12 +40,12 @@ pub(super) enum Reason {
 /// A limit was reached: the model gets one more call to report, then the turn ends.
 #[derive(Debug)]
 pub(super) struct MustEnd {
-    pub(super) why: String,
+    pub(super) why: EndReason,
     pub(super) report_requested: bool,
 }
 
 impl MustEnd {
-    pub(super) const fn new(why: String) -> Self {
+    pub(super) const fn new(why: EndReason) -> Self {
         Self { why, report_requested: false }
     }
 }

@@ -20,10 +20,11 @@ use waterline_sandbox::protected;
 pub use call_request::CallRequest;
 pub(crate) use call_request::identity;
 pub use hidden::is_hidden;
-pub use risk::{Pattern, Risk};
+pub use risk::Pattern;
 
 use self::risk::Texts;
 use crate::error::AgentError;
+use crate::reason::{ApprovalReason, Risk, RiskCause};
 use crate::state::Local;
 use crate::tool::{CALL_TOOL, Capability};
 
@@ -66,7 +67,7 @@ pub enum Decision {
     /// Ask for approval.
     Ask {
         /// Why approval is needed.
-        reason: String,
+        reason: ApprovalReason,
         /// Whether the reply may be "always".
         may_always: bool,
         /// Whether a general approval given in advance covers the call.
@@ -165,8 +166,6 @@ impl Default for Approval {
 
 /// The first word of a stored approval of changes in a directory. No tool has this name.
 const CHANGE: &str = "change:";
-/// Why a call that changes a protected path needs approval.
-const CHANGES_PROTECTED: &str = "it changes a file that programs run or read automatically";
 
 /// Maximum length of a command. The system could not start a longer one, and no one could review
 /// it.
@@ -194,27 +193,27 @@ impl Approval {
         if custom == Some(Ruling::Deny) {
             return Decision::Refuse("one of the user's rules denies it".to_owned());
         }
-        let (risk, why) = self.risk(asked);
+        let (risk, cause) = self.risk(asked);
         let is_unconfined = executes && !self.confined;
         let may_always = risk < Risk::Critical;
         // Without the sandbox, and for files that programs run, a person must look at the call.
         let in_advance = may_always
             && !is_unconfined
             && self.protected(asked).all(|name| name == protected::GIT);
-        let ask = |reason: String| match Self::is_granted(asked, local) && may_always {
+        let ask = |reason: ApprovalReason| match Self::is_granted(asked, local) && may_always {
             true => Decision::Run,
             false => Decision::Ask { reason, may_always, in_advance },
         };
         let must_ask = is_unconfined || executes && self.protected(asked).next().is_some();
         match (custom, self.mode) {
-            (Some(Ruling::Ask), _) => ask("one of your rules requires approval".to_owned()),
+            (Some(Ruling::Ask), _) => ask(ApprovalReason::Rule),
             (Some(_), _) => Decision::Run,
-            (None, Mode::All) => ask("every call needs approval".to_owned()),
+            (None, Mode::All) => ask(ApprovalReason::EveryCall),
             (None, Mode::Selective) if risk >= Risk::Medium => {
-                ask(format!("{} risk: {why}", risk.name()))
+                ask(ApprovalReason::Risk { level: risk, cause })
             }
             // The approval is the only protection.
-            (None, _) if must_ask => ask(format!("{} risk: {why}", risk.name())),
+            (None, _) if must_ask => ask(ApprovalReason::Risk { level: risk, cause }),
             (None, _) => Decision::Run,
         }
     }
@@ -226,18 +225,16 @@ impl Approval {
         if directories.is_empty() || self.mode != Mode::Selective || self.custom(asked).is_some() {
             return Decision::Run;
         }
-        let names: Vec<String> =
-            directories.iter().map(|path| path.display().to_string()).collect();
-        let names = names.join(", ");
         let reason = match asked.info.capability {
-            Capability::Execute => format!("commands can change files in {names}"),
-            _ => format!("it is the first change in {names}"),
+            Capability::Execute => ApprovalReason::CommandChange(directories.to_vec()),
+            _ => ApprovalReason::FirstChange(directories.to_vec()),
         };
         Decision::Ask { reason, may_always: true, in_advance: true }
     }
 
-    /// Decides on a file tool's change in a granted directory. [`Approval::decide`] comes first. The
-    /// modes that do not ask refuse to change a protected path: the user must agree to it by name.
+    /// Decides on a file tool's change in a granted directory. [`Approval::decide`] comes first.
+    /// The modes that do not ask refuse to change a protected path: the user must agree to it by
+    /// name.
     #[must_use]
     pub fn decide_protected(&self, asked: CallRequest<'_>) -> Decision {
         let Some(name) = self.protected(asked).next() else { return Decision::Run };
@@ -274,8 +271,8 @@ impl Approval {
         })
     }
 
-    /// Returns the risk of a call and the reason: the highest of all layers.
-    fn risk(&self, asked: CallRequest<'_>) -> (Risk, String) {
+    /// Returns the risk of a call and its cause: the highest of all layers.
+    fn risk(&self, asked: CallRequest<'_>) -> (Risk, RiskCause) {
         let own = self.tools.get(asked.tool).map(Vec::as_slice).unwrap_or_default();
         // General patterns describe commands; they mean nothing in files that are read or written.
         let general = if matches!(asked.info.capability, Capability::Execute | Capability::Network)
@@ -286,33 +283,21 @@ impl Approval {
         };
         let texts = Texts::of(asked);
         let matching = general.iter().chain(own).filter(|pattern| pattern.is_match(&texts));
-        let worst = matching
-            .max_by_key(|pattern| pattern.risk)
-            .map(|pattern| (pattern.risk, pattern.about.clone()));
+        let worst = matching.max_by_key(|pattern| pattern.risk);
+        let protected: Vec<String> = self.protected(asked).map(str::to_owned).collect();
         let built_in = match asked.info.capability {
-            _ if texts.is_unread() => {
-                (Risk::Medium, "it cannot be parsed completely as a shell script")
-            }
-            Capability::Execute if !self.confined => {
-                (Risk::High, "commands are not sandboxed on this system")
-            }
-            _ if self.protected(asked).next().is_some() => (Risk::Medium, CHANGES_PROTECTED),
-            Capability::Read | Capability::Write => {
-                (Risk::Low, "it stays in the agent's directories")
-            }
-            Capability::Execute => (Risk::Low, "the command is sandboxed"),
-            Capability::Network => (Risk::Medium, "it connects to a server or the network"),
-            Capability::HandOff => (Risk::Medium, "another role takes over"),
-            Capability::AskUser => (Risk::Low, "it only asks the user"),
-            Capability::Delegate => (Risk::Low, "the sub-agent follows the same rules"),
+            _ if texts.is_unread() => (Risk::Medium, RiskCause::Unparsed),
+            Capability::Execute if !self.confined => (Risk::High, RiskCause::Unsandboxed),
+            _ if !protected.is_empty() => (Risk::Medium, RiskCause::Protected(protected)),
+            Capability::Read | Capability::Write => (Risk::Low, RiskCause::OwnDirectories),
+            Capability::Execute => (Risk::Low, RiskCause::Sandboxed),
+            Capability::Network => (Risk::Medium, RiskCause::Network),
+            Capability::HandOff => (Risk::Medium, RiskCause::HandOff),
+            Capability::AskUser => (Risk::Low, RiskCause::AsksUser),
+            Capability::Delegate => (Risk::Low, RiskCause::Delegates),
         };
-        let mut built_in = (built_in.0, built_in.1.to_owned());
-        if built_in.1 == CHANGES_PROTECTED {
-            let names: Vec<&str> = self.protected(asked).collect();
-            built_in.1 = format!("{CHANGES_PROTECTED}: {}", names.join(", "));
-        }
         match worst {
-            Some(worst) if worst.0 >= built_in.0 => worst,
+            Some(worst) if worst.risk >= built_in.0 => (worst.risk, worst.cause()),
             _ => built_in,
         }
     }

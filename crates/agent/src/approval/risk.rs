@@ -7,42 +7,18 @@ use serde::Deserialize;
 
 use super::call_request::CallRequest;
 use super::script::{self, MARK};
+use crate::reason::{Risk, RiskCause};
 use crate::tool::Capability;
 
 const SHIPPED: &str = include_str!("../../presets/risks.toml");
-
-/// The risk of a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Risk {
-    /// Harmless, or easy to undo.
-    Low,
-    /// Takes work to undo.
-    Medium,
-    /// Cannot be undone.
-    High,
-    /// Can destroy the whole system.
-    Critical,
-}
-
-impl Risk {
-    /// Returns the name, as in the configuration.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Low => "low",
-            Self::Medium => "medium",
-            Self::High => "high",
-            Self::Critical => "critical",
-        }
-    }
-}
 
 /// A pattern that indicates a risk in a call.
 #[derive(Clone, Debug)]
 pub struct Pattern {
     /// The risk of a call that matches.
     pub risk: Risk,
+    /// The name of the risk.
+    pub id: String,
     /// What such a call does, for people.
     pub about: String,
     target: Target,
@@ -83,6 +59,10 @@ impl Texts {
 }
 
 impl Pattern {
+    pub(super) fn cause(&self) -> RiskCause {
+        RiskCause::Pattern { id: self.id.clone(), about: self.about.clone() }
+    }
+
     pub(super) fn is_match(&self, texts: &Texts) -> bool {
         let is_match = |text: &String| self.expression.is_match(text);
         match self.target {
@@ -103,6 +83,7 @@ struct Table {
 #[serde(deny_unknown_fields)]
 struct Entry {
     risk: Risk,
+    id: String,
     about: String,
     #[serde(default)]
     tools: Vec<String>,
@@ -130,7 +111,13 @@ impl Entry {
             _ => return None,
         };
         let expression = Regex::new(&expression).ok()?;
-        Some(Pattern { risk: self.risk, about: self.about.clone(), target, expression })
+        Some(Pattern {
+            risk: self.risk,
+            id: self.id.clone(),
+            about: self.about.clone(),
+            target,
+            expression,
+        })
     }
 
     /// Returns the expression for a command and its context, for the output of

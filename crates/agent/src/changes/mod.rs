@@ -24,6 +24,7 @@ pub use plan::{FileMove, Moves};
 pub(crate) use recorder::{Recorder, WriteError};
 pub use restore::{FileOutcome, MovedFile};
 pub(crate) use restore::{apply_moves, plan_moves};
+pub use unrecorded::Unrecorded;
 
 /// The largest file whose content is recorded.
 pub const MAX_FILE_BYTES: u64 = 8_000_000;

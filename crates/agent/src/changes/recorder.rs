@@ -154,8 +154,8 @@ impl Recorder {
             record.changes.iter_mut().for_each(FileChange::drop_contents);
             self.report(Some(Unrecorded::Session { bytes: self.max_bytes }));
         }
-        let record =
-            serde_json::to_vec(&record).map_err(|error| LogError::Refused(error.to_string()))?;
+        let record = serde_json::to_vec(&record)
+            .map_err(|error| LogError::Refused(error.to_string().into()))?;
         self.log.put_file_changes(&self.session, at, record, contents)
     }
 

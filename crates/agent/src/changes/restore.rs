@@ -66,7 +66,7 @@ pub(crate) fn plan_moves(log: &Log, session: &str, from: Id) -> Result<Moves, Lo
 fn parse(records: &[Vec<u8>]) -> Result<Vec<Record>, LogError> {
     let parse = |record: &Vec<u8>| {
         serde_json::from_slice(record).map_err(|error| {
-            LogError::Refused(format!("a record of changed files cannot be read: {error}"))
+            LogError::Refused(format!("a record of changed files cannot be read: {error}").into())
         })
     };
     records.iter().map(parse).collect()
@@ -80,9 +80,9 @@ fn changes(records: Vec<Record>) -> Vec<FileChange> {
     records.into_iter().flat_map(|record| record.changes).collect()
 }
 
-/// Moves files and directories. `overwrites` decides about a file that someone else changed meanwhile: whether
-/// their change is overwritten. Returns what happened; files that are as they should be are left
-/// out. Blocks.
+/// Moves files and directories. `overwrites` decides about a file that someone else changed
+/// meanwhile: whether their change is overwritten. Returns what happened; files that are as they
+/// should be are left out. Blocks.
 pub(crate) fn apply_moves(
     log: &Log,
     workspace: &Workspace,

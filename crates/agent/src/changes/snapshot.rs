@@ -18,6 +18,11 @@ use super::{Content, FileState, MAX_FILE_BYTES};
 /// The most files that are compared in one directory.
 const MAX_FILES: usize = 20_000;
 
+/// Limits of the ignored files that are compared in one directory: an `.env` cannot be created
+/// again, but most ignored files can.
+const MAX_IGNORED_FILES: usize = 1_000;
+const MAX_IGNORED_BYTES: u64 = 64_000;
+
 /// The most bytes that are kept.
 const MAX_KEPT_BYTES: u64 = 256_000_000;
 
@@ -75,6 +80,7 @@ impl Stat {
 #[derive(Clone, Debug)]
 struct Version {
     stat: Stat,
+    is_ignored: bool,
     /// Where its content is kept; none if it is too large.
     kept: Option<Kept>,
 }
@@ -192,8 +198,10 @@ impl Contents {
         let is_new = |path: &&PathBuf| !before.rules.contains_key(*path) && is_covered(path);
         let directories = now.rules.keys().filter(is_new).cloned().collect();
         let deleted = before.files.keys().filter(|path| !now.files.contains_key(*path));
-        let is_changed = |(path, version): &(&Arc<str>, &Version)| {
-            before.files.get(*path).is_none_or(|before| before.stat != version.stat)
+        let is_changed = |(path, version): &(&Arc<str>, &Version)| match before.files.get(*path) {
+            Some(before) => before.stat != version.stat,
+            // An ignored file that a command creates is an output.
+            None => !version.is_ignored,
         };
         let changed = now.files.iter().filter(is_changed).map(|(path, _)| path);
         let mut left = MAX_COMMAND_BYTES;
@@ -213,7 +221,7 @@ impl Contents {
 
     /// Returns what a file held when the snapshot was taken.
     fn before(&self, version: Option<&Version>) -> (FileState, Option<Vec<u8>>) {
-        let Some(Version { stat, kept }) = version else { return (None, None) };
+        let Some(Version { stat, kept, .. }) = version else { return (None, None) };
         let content = kept.as_ref().and_then(|kept| {
             let mut bytes = vec![0; usize::try_from(stat.size).ok()?];
             self.spool.as_ref()?.read_exact_at(&mut bytes, kept.at).ok()?;
@@ -261,7 +269,9 @@ fn now_at(workspace: &Workspace, path: &str) -> Option<(FileState, Option<Vec<u8
 fn walk(workspace: &Workspace, rules: &Rules) -> Snapshot {
     let mut snapshot = Snapshot::default();
     for (root, dir) in workspace.writable_roots() {
-        Walk { snapshot: &mut snapshot, rules, root, left: MAX_FILES }.start(dir);
+        let left = MAX_FILES;
+        let left_ignored = MAX_IGNORED_FILES;
+        Walk { snapshot: &mut snapshot, rules, root, left, left_ignored }.start(dir);
     }
     snapshot
 }
@@ -272,6 +282,7 @@ struct Walk<'a> {
     rules: &'a Rules,
     root: &'a Path,
     left: usize,
+    left_ignored: usize,
 }
 
 impl Walk<'_> {
@@ -308,14 +319,19 @@ impl Walk<'_> {
         let whole = self.root.join(&inside);
         let Ok(kind) = entry.file_type() else { return true };
         let is_own = at.as_os_str().is_empty() && name == FILE;
-        if is_own || is_ignored(ignored, &whole, kind.is_dir()) {
+        let is_ignored = is_ignored(ignored, &whole, kind.is_dir());
+        if is_own || is_ignored && !kind.is_file() {
             return true;
         }
         if kind.is_file() {
             let Ok(metadata) = entry.metadata() else { return true };
-            let Some(left) = self.left.checked_sub(1) else { return false };
-            self.left = left;
-            let version = Version { stat: Stat::of(&metadata), kept: None };
+            if is_ignored && (metadata.len() > MAX_IGNORED_BYTES || self.left_ignored == 0) {
+                return true;
+            }
+            let left = if is_ignored { &mut self.left_ignored } else { &mut self.left };
+            let Some(fewer) = left.checked_sub(1) else { return false };
+            *left = fewer;
+            let version = Version { stat: Stat::of(&metadata), is_ignored, kept: None };
             // A path that is not text is not recorded.
             if let Some(whole) = whole.to_str() {
                 self.snapshot.files.insert(whole.into(), version);
@@ -387,6 +403,28 @@ mod tests {
         let before = contents.take(&workspace, true);
         write(".gitignore", "*.txt\n");
         assert_eq!(names(&contents.compare(&workspace, &before).files), [".gitignore"]);
+    }
+
+    /// Git does not have an ignored file either.
+    #[test]
+    fn small_ignored_files_that_existed_are_compared() {
+        let (directory, workspace) = workspace();
+        let write = |name: &str, text: &str| {
+            std::fs::write(directory.path().join(name), text).unwrap();
+        };
+        std::fs::create_dir_all(directory.path().join("build")).unwrap();
+        write(".gitignore", ".env\n*.log\nbuild/\n");
+        ["a.log", "build/out", ".env"].iter().for_each(|name| write(name, "own"));
+        write("large.log", &"x".repeat(100_000));
+        let mut contents = Contents::new(directory.path().to_owned());
+        let before = contents.take(&workspace, true);
+        ["a.log", "build/out", "large.log", ".env"].iter().for_each(|name| {
+            std::fs::remove_file(directory.path().join(name)).unwrap();
+        });
+        write("new.log", "output");
+        let found = contents.compare(&workspace, &before).files;
+        assert_eq!(names(&found), [".env", "a.log"]);
+        assert_eq!(found[0].old.as_deref(), Some(b"own".as_slice()));
     }
 
     #[test]

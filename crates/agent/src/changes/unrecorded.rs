@@ -7,7 +7,8 @@ use super::FileChange;
 
 /// What is not recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Unrecorded {
+#[non_exhaustive]
+pub enum Unrecorded {
     /// What commands change in a directory with too many files.
     Directory(PathBuf),
     /// Files whose contents are too large.

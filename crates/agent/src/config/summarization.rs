@@ -7,6 +7,7 @@ use waterline::policy::Policy;
 use super::AgentConfig;
 use super::setting::Setting;
 use crate::error::AgentError;
+use crate::notice::Notice;
 
 /// Keeps a window of messages, with an optional summary of the rest.
 #[derive(Debug, Deserialize)]
@@ -52,7 +53,7 @@ pub(crate) fn policy_of_buffer(settings: &Value) -> Result<Policy, AgentError> {
 }
 
 impl Summarization {
-    fn policy(&self, notices: &mut Vec<String>) -> Result<Policy, AgentError> {
+    fn policy(&self, notices: &mut Vec<Notice>) -> Result<Policy, AgentError> {
         if !self.preserve_system {
             return Err(AgentError::Setting(
                 "summarization: preserve_system cannot be false; system messages are always kept"
@@ -60,11 +61,10 @@ impl Summarization {
             ));
         }
         if self.token_threshold < self.max_tokens {
-            notices.push(format!(
-                "summarization: token_threshold {} is below max_tokens {}; between these values \
-                 there is nothing to drop",
-                self.token_threshold, self.max_tokens
-            ));
+            notices.push(Notice::TokenThreshold {
+                threshold: self.token_threshold,
+                max: self.max_tokens,
+            });
         }
         let settings = [
             ("window.messages", self.window_size.to_string()),

@@ -9,13 +9,16 @@ use rmcp::{RoleClient, ServiceError};
 
 use super::config::{Server, Transport};
 use super::listing::{self, Listing};
+use super::problem::{ServerProblem, ServerProblemKind};
 use super::{sanitize, start};
 use crate::tool::Failure;
 
 /// Maximum number of characters of a server's message in an error.
 const ERROR_CHARS: usize = 1_000;
 
-async fn handshake(server: &Server) -> Result<RunningService<RoleClient, ClientConfig>, String> {
+async fn handshake(
+    server: &Server,
+) -> Result<RunningService<RoleClient, ClientConfig>, ServerProblem> {
     let implementation = Implementation::new("waterline", env!("CARGO_PKG_VERSION"));
     // No capabilities: a server may request nothing from this client. The version is the newest one
     // with a handshake: few servers support the next one, and most of those support this one too.
@@ -37,12 +40,12 @@ async fn handshake(server: &Server) -> Result<RunningService<RoleClient, ClientC
         let text = match &error {
             ClientInitializeError::TransportError { error, .. } => sanitize::reason(&*error.error),
             ClientInitializeError::ConnectionClosed(_) => {
-                "it exited or closed the connection before it answered".to_owned()
+                return ServerProblemKind::Closed.of(&server.name);
             }
             ClientInitializeError::JsonRpcError(error) => error.message.to_string(),
             other => other.to_string(),
         };
-        format!("MCP server {}: cannot connect: {}", server.name, shown(server, &text))
+        ServerProblemKind::Connect(shown(server, &text)).of(&server.name)
     })
 }
 
@@ -54,24 +57,17 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Starts or connects to a server and lists its tools. The error contains the server's name.
-    pub(super) async fn start(server: &Server) -> Result<(Self, Listing), String> {
+    /// Starts or connects to a server and lists its tools.
+    pub(super) async fn start(server: &Server) -> Result<(Self, Listing), ServerProblem> {
         let work = async {
             let running = handshake(server).await?;
             let offered = listing::list(server, &running).await.map_err(|error| {
-                format!(
-                    "MCP server {}: cannot list its tools: {}",
-                    server.name,
-                    describe(server, &error)
-                )
+                ServerProblemKind::List(describe(server, &error)).of(&server.name)
             })?;
-            Ok::<_, String>((running, offered))
+            Ok::<_, ServerProblem>((running, offered))
         };
         let Ok(done) = tokio::time::timeout(server.timeout, work).await else {
-            return Err(format!(
-                "MCP server {}: not ready after {:?} (timeout)",
-                server.name, server.timeout
-            ));
+            return Err(ServerProblemKind::Timeout(server.timeout).of(&server.name));
         };
         let (running, offered) = done?;
         Ok((Self { server: server.clone(), running }, offered))

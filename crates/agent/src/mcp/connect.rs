@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::client::Client;
 use super::config::Server;
 use super::listing::Listing;
+use super::problem::ServerProblem;
 use super::sanitize;
 use super::tool::McpTool;
 
@@ -17,15 +18,14 @@ pub struct Connected {
     /// Tools that the configuration enables and the server does not have.
     pub missing: Vec<String>,
     /// What exceeded a limit and was refused, for the user.
-    pub refused: Vec<String>,
+    pub refused: Vec<ServerProblem>,
 }
 
 /// Starts or connects to a server and lists its tools.
 ///
 /// # Errors
-/// When the server cannot be started or reached, or does not answer in time. The message contains
-/// the server's name and the reason.
-pub async fn connect(server: &Server) -> Result<Connected, String> {
+/// When the server cannot be started or reached, or does not answer in time.
+pub async fn connect(server: &Server) -> Result<Connected, ServerProblem> {
     let (client, offered) = Client::start(server).await?;
     let client = Arc::new(client);
     let Listing { mut tools, known, refused, .. } = offered;

@@ -6,6 +6,7 @@ use rmcp::service::RunningService;
 use rmcp::{RoleClient, ServiceError};
 
 use super::config::Server;
+use super::problem::{ServerProblem, ServerProblemKind};
 
 /// Maximum number of tools of one server.
 const MAX_TOOLS: usize = 200;
@@ -26,7 +27,7 @@ pub(super) struct Listing {
     /// Configured tools that the server lists, whether they are used or not.
     pub(super) known: Vec<String>,
     /// What was refused, for the user.
-    pub(super) refused: Vec<String>,
+    pub(super) refused: Vec<ServerProblem>,
     bytes: usize,
     /// Tools that were left out because of a limit.
     left_out: usize,
@@ -47,22 +48,19 @@ pub(super) async fn list<S: rmcp::service::Service<RoleClient>>(
         match result.next_cursor {
             None => break,
             next if next == cursor || page == MAX_PAGES || is_full => {
-                listing.refuse(server, "its list of tools was not read to the end");
+                listing.refuse(server, ServerProblemKind::EndlessList);
                 break;
             }
             next => cursor = next,
         }
     }
     if listing.left_out > 0 {
-        let left_out = listing.left_out;
-        listing.refuse(
-            server,
-            &format!(
-                "tools left out: {left_out} or more; a server may have {MAX_TOOLS} tools and \
-                 {} KB of definitions",
-                MAX_BYTES >> 10
-            ),
-        );
+        let kind = ServerProblemKind::TooManyTools {
+            left_out: listing.left_out,
+            most: MAX_TOOLS,
+            kilobytes: MAX_BYTES >> 10,
+        };
+        listing.refuse(server, kind);
     }
     Ok(listing)
 }
@@ -80,10 +78,9 @@ impl Listing {
         }
         let bytes = size(&tool);
         if bytes > MAX_TOOL_BYTES {
-            let name = super::sanitize::plain(&tool.name, 64);
-            let limit = MAX_TOOL_BYTES >> 10;
-            let text = format!("the definition of the tool {name} is larger than {limit} KB");
-            self.refuse(server, &text);
+            let tool = super::sanitize::plain(&tool.name, 64);
+            let kilobytes = MAX_TOOL_BYTES >> 10;
+            self.refuse(server, ServerProblemKind::LargeTool { tool, kilobytes });
         } else if self.tools.len() >= MAX_TOOLS || self.bytes + bytes > MAX_BYTES {
             self.left_out += 1;
         } else {
@@ -92,14 +89,11 @@ impl Listing {
         }
     }
 
-    fn refuse(&mut self, server: &Server, what: &str) {
+    fn refuse(&mut self, server: &Server, kind: ServerProblemKind) {
         // A server with many large definitions must not fill the screen either.
         const MAX_NOTICES: usize = 5;
         if self.refused.len() < MAX_NOTICES {
-            self.refused.push(format!(
-                "MCP server {0}: {what}; name the tools that you need in mcp.{0}.tools",
-                server.name
-            ));
+            self.refused.push(kind.of(&server.name));
         }
     }
 }

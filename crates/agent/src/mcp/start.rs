@@ -12,6 +12,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::process::{ChildStderr, Command};
 
 use super::config::Server;
+use super::problem::{ServerProblem, ServerProblemKind};
 use super::sanitize;
 
 /// Maximum number of redirects that are followed.
@@ -24,7 +25,7 @@ pub(super) fn process(
     arguments: &[String],
     environment: &BTreeMap<String, String>,
     directory: &Path,
-) -> Result<TokioChildProcess, String> {
+) -> Result<TokioChildProcess, ServerProblem> {
     let mut command = Command::new(program);
     command.args(arguments).env_clear().envs(environment).current_dir(directory);
     // The transport asks the program to exit and kills it if it does not. This covers the case that
@@ -35,11 +36,13 @@ pub(super) fn process(
     command.process_group(0);
     let started = TokioChildProcess::builder(command).stderr(Stdio::piped()).spawn();
     let (process, errors) = started.map_err(|error| {
-        let place = match directory.is_dir() {
-            true => String::new(),
-            false => format!(" in {}", directory.display()),
+        let missing = Some(directory.to_owned()).filter(|_| !directory.is_dir());
+        let kind = ServerProblemKind::Start {
+            program: program.to_owned(),
+            directory: missing,
+            why: error.to_string(),
         };
-        format!("MCP server {name}: cannot start {program}{place}: {error}")
+        kind.of(name)
     })?;
     if let Some(errors) = errors {
         tokio::spawn(log_stderr(name.to_owned(), errors));
@@ -63,14 +66,12 @@ pub(super) fn http(
     server: &Server,
     url: &str,
     headers: &BTreeMap<String, String>,
-) -> Result<StreamableHttpClientTransport<reqwest::Client>, String> {
-    let invalid = |what: String| format!("MCP server {}: {what}", server.name);
+) -> Result<StreamableHttpClientTransport<reqwest::Client>, ServerProblem> {
+    let invalid = |header: &String| ServerProblemKind::Header(header.clone()).of(&server.name);
     let mut sent = HashMap::new();
     for (header, value) in headers {
-        let header_name = HeaderName::from_bytes(header.as_bytes())
-            .map_err(|_| invalid(format!("invalid header name {header:?}")))?;
-        let mut value = HeaderValue::from_str(value)
-            .map_err(|_| invalid(format!("invalid value of the header {header}")))?;
+        let header_name = HeaderName::from_bytes(header.as_bytes()).map_err(|_| invalid(header))?;
+        let mut value = HeaderValue::from_str(value).map_err(|_| invalid(header))?;
         value.set_sensitive(true);
         sent.insert(header_name, value);
     }
@@ -82,7 +83,7 @@ pub(super) fn http(
     let client = client
         .redirect(same_origin())
         .build()
-        .map_err(|error| invalid(sanitize::reason(&error)))?;
+        .map_err(|error| ServerProblemKind::Connect(sanitize::reason(&error)).of(&server.name))?;
     let config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(sent);
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }

@@ -10,6 +10,7 @@ use waterline_log::read_all;
 use waterline_sandbox::Workspace;
 use waterline_sandbox::workspace::climbs_out;
 
+use super::problem::{AttachProblem, FileProblem};
 use crate::environment::private_path;
 use crate::state::Upload;
 use crate::tool::image_media_type;
@@ -31,7 +32,7 @@ pub struct Attached {
     /// The files as recorded in the state.
     pub files: Vec<Upload>,
     /// What could not be attached, for the user.
-    pub notices: Vec<String>,
+    pub problems: Vec<AttachProblem>,
 }
 
 /// Attaches the named files; those that the agent cannot reach are copied into its workspace. A
@@ -43,18 +44,17 @@ pub fn attach(workspace: &Workspace, base: &Path, names: &[String], sees: bool) 
     for name in names {
         let paths = matching(base, name);
         if paths.is_empty() {
-            attached.notices.push(format!("#{name}: file not found"));
+            attached.problems.push(AttachProblem::NotFound(name.clone()));
         }
         if paths.len() > MAX_FILES {
-            attached.notices.push(format!(
-                "#{name}: more than {MAX_FILES} files; the first {MAX_FILES} are attached"
-            ));
+            let name = name.clone();
+            attached.problems.push(AttachProblem::TooMany { name, most: MAX_FILES });
         }
         for path in paths.into_iter().take(MAX_FILES) {
             let may_leave = leads_outside(Path::new(name));
             if let Err(why) = attach_file(workspace, base, &path, (sees, may_leave), &mut attached)
             {
-                attached.notices.push(format!("{}: {why}", path.display()));
+                attached.problems.push(AttachProblem::File { path, why });
             }
         }
     }
@@ -130,15 +130,12 @@ fn attach_file(
     path: &Path,
     (sees, may_leave): (bool, bool),
     attached: &mut Attached,
-) -> Result<(), String> {
+) -> Result<(), FileProblem> {
     // A file may be a link that someone else placed in the directory.
-    let real = path.canonicalize().map_err(|error| error.to_string())?;
+    let real = path.canonicalize().map_err(FileProblem::other)?;
     let real_base = base.canonicalize().unwrap_or_default();
     if !may_leave && !real.starts_with(&real_base) {
-        return Err(format!(
-            "not attached: it is a link to {}; to attach that file, name it directly",
-            real.display()
-        ));
+        return Err(FileProblem::Link(real));
     }
     let bytes = read(path)?;
     let inside = path
@@ -151,7 +148,7 @@ fn attach_file(
         Some(path) => path,
         None => {
             let stored = private_path(workspace, &format!("uploads/{}", name.display()));
-            workspace.write(&stored, &bytes).map_err(|error| error.to_string())?;
+            workspace.write(&stored, &bytes).map_err(FileProblem::other)?;
             stored
         }
     };
@@ -159,27 +156,25 @@ fn attach_file(
     let size = Some(bytes.len() as u64);
     attached.files.push(Upload { path: stored.clone(), source, bytes: size, ..Upload::default() });
     if image_media_type(&stored).is_some() && !sees {
-        attached.notices.push(format!(
-            "{}: the model does not accept images; only the name is sent",
-            path.display()
-        ));
+        let path = path.to_owned();
+        attached.problems.push(AttachProblem::File { path, why: FileProblem::NoImages });
     }
     attached.parts.extend(parts_of(&stored, bytes, sees));
     Ok(())
 }
 
 /// Reads a file. A pipe would block, and a device or a growing file has no end.
-fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let metadata = std::fs::metadata(path).map_err(|error| error.to_string())?;
+fn read(path: &Path) -> Result<Vec<u8>, FileProblem> {
+    let metadata = std::fs::metadata(path).map_err(FileProblem::other)?;
     if !metadata.is_file() {
-        return Err("not attached: it is not a regular file".to_owned());
+        return Err(FileProblem::NotRegular);
     }
-    let size = metadata.len();
-    if size > MAX_BYTES as u64 {
-        return Err(format!("file too large: {size} bytes, the limit is {MAX_BYTES}"));
+    let bytes = metadata.len();
+    if bytes > MAX_BYTES as u64 {
+        return Err(FileProblem::TooLarge { bytes, most: MAX_BYTES as u64 });
     }
     let read = std::fs::File::open(path).and_then(|mut file| read_all(&mut file, MAX_BYTES));
-    read.map_err(|error| error.to_string())
+    read.map_err(FileProblem::other)
 }
 
 /// Returns how the model names a file in a granted directory: it works with the file itself.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use waterline::message::Part;
 
-use super::{Kind, attach, files, look_up, names};
+use super::{AttachProblem, Kind, attach, files, look_up, names};
 use crate::agent::{Agent, UserInput};
 use crate::environment::private_path;
 use crate::state::Upload;
@@ -17,7 +17,7 @@ pub enum Notice {
     /// These files were attached.
     Attached(Vec<Upload>),
     /// A file was not attached, or only partly.
-    Problem(String),
+    Problem(AttachProblem),
     /// A disabled tool is allowed from now on.
     ToolAllowed(String),
     /// A skill is used for this message only.
@@ -40,7 +40,7 @@ pub fn read(agent: &Agent, base: &Path, text: &str) -> (UserInput, Vec<Notice>) 
         }
         input.parts.extend(attached.parts);
         input.files.extend(attached.files);
-        notices.extend(attached.notices.into_iter().map(Notice::Problem));
+        notices.extend(attached.problems.into_iter().map(Notice::Problem));
     }
     for name in names(text) {
         notices.extend(mention(agent, name, &mut input));

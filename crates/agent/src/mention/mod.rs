@@ -2,11 +2,13 @@
 
 mod attach;
 mod input;
+mod problem;
 
 use std::sync::Arc;
 
 pub use attach::{Attached, attach};
 pub use input::{Notice, read};
+pub use problem::{AttachProblem, FileProblem};
 
 use crate::skill::Skill;
 use crate::tool::{Callable, Tier};
@@ -94,7 +96,7 @@ pub fn look_up(
 }
 
 /// Returns the paths after `#` in a text: `#notes.md`, `#docs/`, `#**/*.rs`,
-/// `#"a name with spaces.md"`. Headings, numbers and colours are not paths.
+/// `#"a name with spaces.md"`. Headings, numbers and colors are not paths.
 #[must_use]
 pub fn files(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();

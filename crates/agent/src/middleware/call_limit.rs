@@ -4,6 +4,7 @@
 use serde::Deserialize;
 
 use super::{HookContext, Hooked, Middleware, Verdict};
+use crate::reason::EndReason;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -26,17 +27,17 @@ impl Middleware for CallLimit {
     }
 
     fn before_model(&self, context: &mut HookContext<'_>) -> Hooked {
-        let limits = [
-            (self.turn, context.counters.steps, "model calls in this turn"),
-            (self.run, context.counters.iterations, "model calls since the session was opened"),
-            (self.tools, context.counters.tool_calls, "tool calls in this turn"),
-        ];
-        let reached =
-            limits.into_iter().find(|(most, made, _)| most.is_some_and(|most| *made >= most));
-        Ok(reached.map_or(Verdict::Ok, |(_, made, what)| {
-            Verdict::Halt(format!(
-                "the limit of the middleware call_limit was reached ({what}: {made})"
-            ))
-        }))
+        let counters = context.counters;
+        let reached = |most: Option<usize>, made: usize| most.is_some_and(|most| made >= most);
+        let why = if reached(self.turn, counters.steps) {
+            EndReason::TurnCalls(counters.steps as u64)
+        } else if reached(self.run, counters.iterations) {
+            EndReason::SessionCalls(counters.iterations as u64)
+        } else if reached(self.tools, counters.tool_calls) {
+            EndReason::ToolCalls(counters.tool_calls as u64)
+        } else {
+            return Ok(Verdict::Ok);
+        };
+        Ok(Verdict::Halt(why))
     }
 }

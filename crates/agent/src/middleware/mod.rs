@@ -19,6 +19,7 @@ pub(crate) use todo_list::TodoList;
 pub(crate) use tool_emulator::ToolEmulator;
 
 use crate::approver::ApprovalReply;
+use crate::reason::EndReason;
 use crate::state::{ApprovalRequest, State};
 use crate::tool::Toolbox;
 
@@ -45,7 +46,7 @@ pub enum Verdict {
     /// Jump to another step.
     Goto(To),
     /// End the turn for this reason.
-    Halt(String),
+    Halt(EndReason),
     /// Ask the user for approval, then call the hook again.
     Interrupt(ApprovalRequest),
 }

@@ -8,6 +8,7 @@ use regex::{Captures, Regex};
 use serde::Deserialize;
 
 use super::{HookContext, Hooked, Middleware, Verdict};
+use crate::reason::EndReason;
 
 /// What to do with personal data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -130,9 +131,7 @@ impl Middleware for Pii {
             any |= found;
         }
         if any && self.strategy == Strategy::Block {
-            return Ok(Verdict::Halt(
-                "the message contains personal data, which the middleware pii blocks".to_owned(),
-            ));
+            return Ok(Verdict::Halt(EndReason::PersonalData));
         }
         Ok(Verdict::Ok)
     }

@@ -126,7 +126,7 @@ pub fn read(directory: &Directory) -> Result<Vec<Role>, AgentError> {
 pub fn named<'a>(roles: &'a [Role], name: &str) -> Result<&'a Role, AgentError> {
     roles.iter().find(|role| role.name == name).ok_or_else(|| {
         let names: Vec<&str> = roles.iter().map(|role| role.name.as_str()).collect();
-        AgentError::Setting(format!("unknown role {name:?}; expected one of {}", names.join(", ")))
+        AgentError::UnknownRole { name: name.to_owned(), known: names.join(", ") }
     })
 }
 

@@ -247,7 +247,7 @@ pub fn edit(
 /// Wraps a change of the typed state as a change that the log can apply.
 pub(crate) fn change(change: impl Fn(&mut State, &mut Local) + Send + Sync + 'static) -> Change {
     Arc::new(move |session| {
-        edit(session, &change).map_err(|error| LogError::Refused(error.to_string()))
+        edit(session, &change).map_err(|error| LogError::Refused(error.to_string().into()))
     })
 }
 
@@ -333,8 +333,8 @@ mod tests {
             kept.lines,
             [
                 r#"pending approval: run_bash_command {"command":"rm -r build"}"#,
-                "todo, in progress: write the docs",
-                "todo, pending: call the office"
+                "task, in progress: write the docs",
+                "task, pending: call the office"
             ]
         );
         assert_eq!(kept.pins, [3, 7]);

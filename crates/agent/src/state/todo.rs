@@ -85,6 +85,6 @@ impl Todo {
             Status::InProgress => "in progress",
             Status::Completed => "completed",
         };
-        format!("todo, {status}: {}", self.content)
+        format!("task, {status}: {}", self.content)
     }
 }

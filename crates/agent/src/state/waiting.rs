@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::describe::CallInfo;
+use crate::reason::ApprovalReason;
 
 /// A call that needs approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +19,7 @@ pub struct ApprovalRequest {
     /// The arguments, as JSON.
     pub arguments: String,
     /// Why approval is needed.
-    pub reason: String,
+    pub reason: ApprovalReason,
     /// Whether the user may reply with "always".
     pub may_always: bool,
     /// Whether a general approval given in advance covers the call.

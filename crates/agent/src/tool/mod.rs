@@ -40,6 +40,7 @@ pub use call_tool::NAME as CALL_TOOL;
 pub use context::{Host, ToolContext};
 pub use output::{Effect, Failure, Output};
 pub(crate) use read_file::image_media_type;
+pub(crate) use recall::NAME as RECALL;
 pub(crate) use toolbox::SERVER_SEPARATOR;
 pub use toolbox::{Tier, Tiers, Toolbox};
 

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use waterline::ledger::text_of;
 use waterline_log::{Log, Numbering};
-use waterline_memory::{Memory, Reason};
+use waterline_memory::{Reason, Remembered, Source};
 use waterline_provider::wire::parse_stored;
 use waterline_session::{Passage, RecallRequest};
 
@@ -30,6 +30,9 @@ const AROUND: u64 = 2;
 /// Maximum length of an expanded message.
 const MESSAGE_CHARS: usize = 3_000;
 
+/// The name of the tool, which the system prompt mentions.
+pub(crate) const NAME: &str = "recall";
+
 #[derive(Debug)]
 pub(super) struct Recall;
 
@@ -38,7 +41,7 @@ pub(super) struct Arguments {
     /// What to find: a question, or words as they occur in the messages.
     #[serde(default)]
     query: String,
-    /// A message number from an earlier result. Returns that message and its neighbours instead of
+    /// A message number from an earlier result. Returns that message and its neighbors instead of
     /// searching.
     #[serde(default)]
     expand: Option<u64>,
@@ -46,7 +49,7 @@ pub(super) struct Arguments {
 
 impl Tool for Recall {
     type Arguments = Arguments;
-    const NAME: &'static str = "recall";
+    const NAME: &'static str = NAME;
     const ABOUT: &'static str = "\
         Search the full session history before this turn, including messages and tool results \
         that are no longer in context, and the user's memory of earlier sessions. Use it when you \
@@ -149,13 +152,25 @@ fn time(milliseconds: i64) -> Option<String> {
 /// Returns lines of the user's memory. If it cannot be read, the search goes without it.
 async fn memories(context: &ToolContext, question: String) -> Vec<String> {
     let Some(memory) = context.memory.clone() else { return Vec::new() };
-    let find = move |memory: Arc<Memory>| memory.find(&question, MAX_LINES);
-    let found = tokio::task::spawn_blocking(move || find(memory)).await;
-    let lines = found.ok().and_then(Result::ok).unwrap_or_default();
-    lines.into_iter().map(|line| format!("[memory, {}]\n{}", line.place, line.text)).collect()
+    let recall = Arc::clone(&context.recall);
+    let find = move |log: &Log| Ok(recall.find_in_memory(log, &memory, &question, MAX_LINES));
+    let lines = context.on_log(find).await.ok().and_then(Result::ok).unwrap_or_default();
+    lines.iter().map(|line| format!("[{}]\n{}", origin(line), line.text)).collect()
 }
 
-/// Returns a message and its neighbours.
+/// Returns where a line of the memory is from, when it was written, and whether it still holds.
+fn origin(line: &Remembered) -> String {
+    let mut facts = vec!["memory".to_owned()];
+    facts.extend((line.place != line.day).then(|| line.place.clone()));
+    facts.extend(line.is_superseded.then(|| "superseded by a newer line".to_owned()));
+    facts.extend((!line.day.is_empty()).then(|| line.day.clone()));
+    let source =
+        |source: &Source| format!("message {} of session {}", source.message, source.session);
+    facts.extend(line.source.as_ref().map(source));
+    facts.join(", ")
+}
+
+/// Returns a message and its neighbors.
 async fn expand(
     context: &ToolContext,
     numbering: &Numbering,

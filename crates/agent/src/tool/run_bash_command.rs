@@ -8,7 +8,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use waterline_sandbox::protected::NAMES;
+use waterline_sandbox::protected::{self, NAMES};
 use waterline_sandbox::{CommandOutput, ExceededLimit, Network, Refusal, Rules, Shell};
 
 use super::{Capability, Failure, Output, Subject, Tool, ToolContext};
@@ -48,9 +48,8 @@ impl Tool for RunBashCommand {
     }
 
     fn protected(arguments: &Value) -> Vec<String> {
-        let names = arguments.get("protected").and_then(Value::as_array);
-        let names = names.into_iter().flatten().filter_map(Value::as_str);
-        names.map(str::to_owned).collect()
+        let listed = arguments.get("protected").and_then(Value::as_array);
+        listed.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
     }
 
     async fn run(&self, arguments: Arguments, context: &ToolContext) -> Result<Output, Failure> {
@@ -93,27 +92,44 @@ impl Tool for RunBashCommand {
 
 /// Returns the permissions of a command: the workspace, the granted directories, and the user's
 /// toolchains.
-fn rules(shell: &Shell, context: &ToolContext, protected: Vec<String>) -> Rules {
+fn rules(shell: &Shell, context: &ToolContext, names: Vec<String>) -> Rules {
     let workspace = &context.workspace;
     let read = shell.read.iter().chain(&shell.toolchains.read).cloned().collect();
     let mut rules = Rules {
         write: vec![workspace.path().to_owned()],
         read,
+        read_only: Vec::new(),
         guarded: Vec::new(),
         unguarded: vec![workspace.path().to_owned()],
-        unprotected: shell.unprotected.iter().cloned().chain(protected).collect(),
+        unprotected: shell.unprotected.iter().cloned().chain(names).collect(),
         network: shell.network.clone(),
         limits: shell.limits.clone(),
     };
     for grant in workspace.grants() {
-        if grant.writable && !context.read_only.contains(&grant.path) {
+        let is_writable = grant.writable && !context.read_only.contains(&grant.path);
+        if let Some(directory) = protected::git_directory_outside(&grant.path) {
+            allow_git_directory(&mut rules, directory, is_writable);
+        }
+        if is_writable {
             rules.guarded.push(grant.path.clone());
             rules.write.push(grant.path);
         } else {
-            rules.read.push(grant.path);
+            rules.read_only.push(grant.path);
         }
     }
     rules.without_nested()
+}
+
+/// Lets a command read the git directory of a worktree, and change it if the user agreed to `.git`.
+fn allow_git_directory(rules: &mut Rules, directory: PathBuf, is_writable: bool) {
+    let names = [protected::GIT, protected::GIT_CONFIG, protected::GIT_HOOKS];
+    let is_agreed = rules.unprotected.iter().any(|name| names.contains(&name.as_str()));
+    if is_writable && is_agreed {
+        rules.guarded.push(directory.clone());
+        rules.write.push(directory);
+    } else {
+        rules.read.push(directory);
+    }
 }
 
 /// Returns a shell whose home directory is the workspace.
@@ -121,8 +137,8 @@ fn shell(shell: &Shell, root: &Path) -> Shell {
     let mut shell = shell.clone();
     let is_offline = shell.network == Network::Off;
     shell.toolchains.link_packages(root, is_offline);
-    let own = [("HOME", root.to_owned()), ("TMPDIR", root.join("temp"))];
-    let own = own.map(|(name, path)| (name.to_owned(), path.display().to_string()));
+    let own = [("HOME", root.to_owned()), ("TMPDIR", root.join("temp"))]
+        .map(|(name, path)| (name.to_owned(), path.display().to_string()));
     // The variables that the user chose come last and take precedence.
     let chosen = std::mem::take(&mut shell.environment);
     shell.environment = shell.toolchains.variables.clone();
@@ -198,6 +214,11 @@ fn note(refusal: &Refusal, network: &Network) -> String {
                 name = blocked.name
             )
         }
+        Refusal::Unchecked { path } => format!(
+            "protected paths below {} could not be checked: it has too many files, or cannot be \
+             read or renamed",
+            path.display()
+        ),
         _ => match network {
             Network::Hosts(hosts) => format!(
                 "commands can reach only these hosts, through the proxy in HTTPS_PROXY: {}; only \

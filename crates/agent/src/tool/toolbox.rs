@@ -131,10 +131,7 @@ impl Toolbox {
     /// When the name is already in use.
     pub fn add(&mut self, tool: Arc<dyn Callable>) -> Result<(), AgentError> {
         if self.find(tool.name()).is_some() {
-            return Err(AgentError::Setting(format!(
-                "duplicate tool name {:?}; the second tool is ignored",
-                tool.name()
-            )));
+            return Err(AgentError::DuplicateTool(tool.name().to_owned()));
         }
         self.tools.push(Entry { enabled: tool.enabled_by_default(), tool, place: Place::List });
         Ok(())
@@ -157,10 +154,7 @@ impl Toolbox {
             return Ok(());
         }
         let names: Vec<&str> = self.tools.iter().map(|entry| entry.tool.name()).collect();
-        Err(AgentError::Setting(format!(
-            "no tool matches {pattern:?}; available tools: {}",
-            names.join(", ")
-        )))
+        Err(AgentError::NoToolMatches { pattern: pattern.to_owned(), known: names.join(", ") })
     }
 
     /// Disables all tools that match none of the patterns. It never enables a tool: a role can

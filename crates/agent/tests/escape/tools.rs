@@ -1,13 +1,14 @@
 //! The file tools as a model calls them in a turn: their results, and what is sent to the model.
 
 use std::os::unix::fs::symlink;
+use std::path::Path;
 use std::sync::Arc;
 
 use libtest_mimic::Trial;
 use serde_json::{Value, json};
 use waterline_agent::approval::{Mode, Ruling};
 use waterline_agent::tool::Toolbox;
-use waterline_agent::{AgentConfig, Ending, UserInput, skill};
+use waterline_agent::{AgentConfig, Ending, UserInput, WorkingDirectory, skill};
 use waterline_sandbox::Shell;
 use waterline_sandbox::small_file::Directory;
 
@@ -24,6 +25,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         search_files_shows_nothing_outside,
         a_read_only_grant_is_not_written,
         a_skill_is_not_unpacked_through_a_link,
+        file_tools_recognize_what_a_git_configuration_leads_to,
     ]
 }
 
@@ -32,6 +34,8 @@ pub(crate) fn confined_trials() -> Vec<Trial> {
     trials!["tools":
         commands_of_the_model_are_confined,
         commands_of_the_model_change_protected_paths_only_by_name,
+        git_works_in_a_linked_worktree,
+        many_commands_leave_no_processes,
     ]
 }
 
@@ -279,4 +283,115 @@ fn commands_of_the_model_are_confined(yard: &Yard) {
     );
     only_the_last_succeeds(&results, "granted\nmade");
     assert!(!bed.directory.path().join("new.txt").exists() && !yard.granted("new.txt").exists());
+}
+
+/// The names of these paths say nothing, and a relative path may begin inside a protected one.
+fn file_tools_recognize_what_a_git_configuration_leads_to(yard: &Yard) {
+    for directory in [".git", "tools/hooks", "store/objects", "store/refs", ".husky"] {
+        std::fs::create_dir_all(yard.granted(directory)).unwrap();
+    }
+    let config = "[core]\nhooksPath = tools/hooks\n[include]\npath = ../team.cfg\n";
+    for (name, text) in [(".git/config", config), ("team.cfg", ""), ("store/HEAD", "")] {
+        std::fs::write(yard.granted(name), text).unwrap();
+    }
+    let write = |path: String| ("write_file", json!({"path": path, "content": "x"}));
+    let inside = |path: &str| yard.granted(path).display().to_string();
+    let calls = vec![
+        write(inside("tools/hooks/pre-commit")),
+        write(inside("src/../tools/hooks/pre-push")),
+        write(inside("team.cfg")),
+        write(inside("store/config")),
+        write("post-merge".to_owned()),
+        write(inside("tools/free")),
+    ];
+    let results = results(
+        &TestBed::new(),
+        |config| {
+            let grant = yard.grant("granted", "");
+            let path = yard.granted(".husky");
+            config.directory = Some(WorkingDirectory { path, grant });
+        },
+        calls,
+    );
+    let path = inside("tools/free");
+    only_the_last_succeeds(&results, &format!("Created {path} (1 bytes)"));
+    for name in ["tools/hooks/pre-commit", "store/config", ".husky/post-merge"] {
+        assert!(!yard.granted(name).exists(), "{name}");
+    }
+}
+
+fn many_commands_leave_no_processes(_: &Yard) {
+    // A time that no other process sleeps for.
+    let seconds = format!("77{}", std::process::id());
+    let call = |number: usize| {
+        let command = format!("sleep {seconds} & (sleep {seconds} &) ; : {number} ; echo done");
+        ("run_bash_command", json!({"command": command}))
+    };
+    let calls = (0..20).map(call).collect();
+    let results = results(
+        &TestBed::new(),
+        |config| {
+            let mut shell = Shell::new();
+            shell.environment = vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())];
+            config.toolbox = Toolbox::new(Arc::new(shell));
+        },
+        calls,
+    );
+    assert!(results.iter().all(|result| result == "done"), "{results:?}");
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let left = processes.filter(|process| {
+        let line = std::fs::read(process.path().join("cmdline")).unwrap_or_default();
+        line.starts_with(b"sleep\0") && String::from_utf8_lossy(&line).contains(&seconds)
+    });
+    assert_eq!(left.count(), 0);
+}
+
+fn git_works_in_a_linked_worktree(yard: &Yard) {
+    if !Path::new("/usr/bin/git").exists() {
+        return;
+    }
+    let git = |directory: &Path, arguments: &str| {
+        let mut command = std::process::Command::new("/usr/bin/git");
+        command.args(["-c", "user.name=a", "-c", "user.email=a@b"]);
+        command.args(arguments.split(' ')).current_dir(directory).env("HOME", "/nonexistent");
+        assert!(command.output().unwrap().status.success(), "{arguments}");
+    };
+    let main = yard.spare("main");
+    std::fs::create_dir_all(&main).unwrap();
+    git(&main, "init -q .");
+    git(&main, "commit -q --allow-empty -m one");
+    let tree = yard.granted("tree");
+    git(&main, &format!("worktree add -q {}", tree.display()));
+    // A `.git` file can name any directory, so the directory must name the work tree.
+    std::fs::create_dir_all(yard.granted("fake")).unwrap();
+    let text = format!("gitdir: {}", yard.outside("").display());
+    std::fs::write(yard.granted("fake/.git"), text).unwrap();
+    let bash = |command: &str, protected: &[&str]| {
+        let command = format!("cd '{}' && {command}", tree.display());
+        ("run_bash_command", json!({"command": command, "protected": protected}))
+    };
+    let commit = "git -c user.name=a -c user.email=a@b commit -q --allow-empty -m two";
+    let config_file = main.join(".git/config").display().to_string();
+    let secret = yard.outside("secret.txt").display().to_string();
+    let calls = vec![
+        bash(commit, &[]),
+        bash(&format!("echo x >> '{config_file}'"), &[".git"]),
+        bash(&format!("cat '{secret}'"), &[".git"]),
+        bash("git status --short && git log --format=%s", &[]),
+        bash(&format!("{commit} && git log --format=%s"), &[".git"]),
+    ];
+    let results = results(
+        &TestBed::new(),
+        |config| {
+            let mut shell = Shell::new();
+            shell.environment = vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())];
+            config.toolbox = Toolbox::new(Arc::new(shell));
+            config.grants = vec![yard.grant("granted/tree", ""), yard.grant("granted/fake", "")];
+            config.approval.rules =
+                vec![waterline_agent::approval::rule("*", "", Ruling::Allow).unwrap()];
+        },
+        calls,
+    );
+    assert!(results[..3].iter().all(|result| result.starts_with("failed: ")), "{results:?}");
+    assert_eq!((&*results[3], &*results[4]), ("one", "two\none"), "{results:?}");
 }

@@ -50,7 +50,11 @@ pub struct Watcher {
 
 impl Watcher {
     pub fn event_lines(&self) -> Vec<String> {
-        self.events.lock().unwrap().iter().map(|event| format!("{event:?}")).collect()
+        let line = |event: &Event| match event {
+            Event::Notice(notice) => notice.to_string(),
+            other => format!("{other:?}"),
+        };
+        self.events.lock().unwrap().iter().map(line).collect()
     }
 }
 

@@ -246,10 +246,12 @@ memory-instructions = Instructions
 memory-preferences = Preferences
 memory-facts = Facts
 memory-superseded = Superseded
+memory-found-superseded = superseded, { $day }
 memory-newest = Newest lines of the daily files
 memory-source = ({ $day }, session { $session }, message { $message })
 memory-recognised = Remembered for later sessions (/memory forget removes it): { $text }
 memory-recognised-replaced = Remembered for later sessions (/memory forget removes it): { $text } – instead of: { $earlier }
+memory-rule-left-out = Too many rules: this one is no longer given to the model (/memory forget removes rules): { $text }
 memory-recognised-session = Kept for this session: { $text }
 memory-review =
     { $count ->
@@ -389,7 +391,10 @@ files-failed = Not restored: { $path }: { $why }
 
 artifact-none = No artifacts: no output of this session was too long for the context
 artifact-unknown = { $id } matches no artifact of this session, or more than one; /artifact lists them
-artifact-size = { $bytes } bytes
+artifact-size = { $bytes ->
+    [one] 1 byte
+   *[other] { $bytes } bytes
+}
 artifact-more = … { $count ->
     [one] { $count } more line
    *[other] { $count } more lines
@@ -414,6 +419,7 @@ gauge-cache = cache { $share }%
 ## chat/greeting.rs
 
 greeting = Session { $id }, model { $model }. /help lists the commands, Ctrl-C stops a turn, Ctrl-D quits.
+greeting-offline = No language model is connected. Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or start a local server; docs/models.md has more, and waterline doctor checks the setup.
 greeting-private = The agent works in a private directory. Type #name to attach a file; start with --workspace here to let it work in this directory.
 greeting-here = The agent works in { $path }. Start with --workspace private to give it a directory of its own.
 greeting-write = The agent works in { $path }. It may also change files in { $write }.
@@ -443,6 +449,12 @@ mention-skill = The skill { $id } is on for this message only; /skill { $id } ke
 mention-unknown = No tool, skill or role is named @{ $name }
 mention-attached = Attached: { $files }
 mention-attached-more = Attached: { $files }, { $more } more
+mention-not-found = #{ $name }: file not found
+mention-too-many = #{ $name }: more than { $most } files; the first { $most } are attached
+mention-link = { $path }: not attached: it is a link to { $target }; to attach that file, name it directly
+mention-not-regular = { $path }: not attached: it is not a regular file
+mention-too-large = { $path }: file too large: { $size }, the limit is { $most }
+mention-no-images = { $path }: the model does not accept images; only the name is sent
 
 ## trust.rs
 

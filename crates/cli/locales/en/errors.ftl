@@ -27,6 +27,20 @@ error-log-missing = { $what } { $id } not found
 error-log-no-id = invalid message id "{ $id }"; expected 64 hexadecimal digits
 error-log-line = line { $line }: { $cause }
 error-log-file = cannot write { $path }: { $cause }
+error-log-nothing-to-redo = nothing to redo in session { $session }
+error-log-not-folded = nothing to undo: session { $session } has not been folded
+error-log-not-cleared = session { $session } is not cleared
+error-log-not-in-session = cannot rewind session { $session }: message { $message } is not in it
+error-log-too-far-back = cannot rewind session { $session } that far: it has { $count ->
+    [one] 1 message
+   *[other] { $count } messages
+}
+error-log-fork = cannot fork session { $session } at message { $at }: it has { $count ->
+    [one] 1 message
+   *[other] { $count } messages
+}
+error-log-session-id = invalid session id { $id }: use 1 to 400 bytes without control characters
+error-log-backup-of-itself = cannot back up to { $path }: it is the log itself; choose another file
 
 ## Settings
 
@@ -106,6 +120,9 @@ error-agent-in-use = session { $session } is in use by another process; wait for
 error-agent-other-user = session { $session } belongs to another user; open it with that user's --user
 error-agent-no-session = no session to resume; start one with `waterline chat`
 error-agent-finished = nothing to resume: the last turn is finished; send a message with --session instead
+error-agent-duplicate-tool = duplicate tool name "{ $name }"; the second tool is ignored
+error-agent-no-tool = no tool matches "{ $pattern }"; available tools: { $known }
+error-agent-unknown-role = unknown role "{ $name }"; expected one of { $known }
 
 ## The sandbox
 

@@ -34,6 +34,7 @@ argument-setting = "{ $value }" is not of the form key=value
 model-unknown = unknown model "{ $name }": using conservative estimates, and a window of { $window } tokens unless one is given
 model-not-named = no model given: using conservative estimates, and a window of { $window } tokens unless one is given
 at-message = message { $number }: { $what }
+at-system-prompt = system prompt: { $what }
 count-messages =
     { $count ->
         [one] 1 message
@@ -52,6 +53,38 @@ notice-unused-variable = { $variable } has no effect: it applies to the policy {
 notice-fallback = ignoring the fallback "{ $model }": { $why }
 notice-unconfined = commands cannot be sandboxed here ({ $why }); each one needs your approval
 notice-role-taken = ignoring the project's role { $name }: another role has that name
+notice-roles = ignoring the project's roles: { $why }
+notice-skill-link = skill { $path } of the project is ignored: it is a link
+notice-skill-invalid = invalid skill { $path }: { $why }
+server-start = MCP server { $server }: cannot start { $program }: { $why }
+server-start-in = MCP server { $server }: cannot start { $program } in { $directory }: { $why }
+server-header = MCP server { $server }: invalid name or value of the header "{ $name }"
+server-connect = MCP server { $server }: cannot connect: { $why }
+server-closed = MCP server { $server }: cannot connect: it exited or closed the connection before it answered
+server-list = MCP server { $server }: cannot list its tools: { $why }
+server-timeout = MCP server { $server }: not ready after { $seconds } s (timeout)
+server-endless-list = MCP server { $server }: its list of tools was not read to the end; name the tools that you need in mcp.{ $server }.tools
+server-large-tool = MCP server { $server }: the definition of the tool { $tool } is larger than { $kilobytes } KB; name the tools that you need in mcp.{ $server }.tools
+server-too-many-tools = MCP server { $server }: at least { $count ->
+    [one] 1 tool was
+   *[other] { $count } tools were
+} left out; a server may have { $most } tools and { $kilobytes } KB of definitions; name the tools that you need in mcp.{ $server }.tools
+server-no-tool = MCP server { $server }: it has no tool "{ $name }"; check mcp.{ $server }.tools
+notice-other-process = another process continued this session; resuming from its last message
+notice-buffer-config = the buffer_config of this session is ignored: the setting summarization overrides it
+notice-memory = the memory cannot be used: { $why }
+notice-tools-in-short = the tool definitions take more than 1/{ $share } of the window; { $count ->
+    [one] 1 tool is
+   *[other] { $count } tools are
+} described to the model in short
+notice-token-threshold = summarization: token_threshold { $threshold } is below max_tokens { $max }; between these values there is nothing to drop
+notice-instructions = instruction file ignored: { $why }
+notice-unrecorded-directory = { $path } has more than 20,000 files: what commands change there cannot be undone
+notice-unrecorded-files = { $more ->
+    [0] { $first }: this change cannot be undone, because it is too large to record
+   *[other] { $first } and { $more } more: these changes cannot be undone, because they are too large to record
+}
+notice-unrecorded-session = this session has reached its limit of { $megabytes } MB of file versions: larger changes cannot be undone; a new session can record more
 kept-prompt = --system is for new sessions; this session keeps its prompt
 kept-role = this session keeps the role { $own } and its prompt; start a new session for { $asked }
 kept-prompt-in-role = this session gets the role { $role }, but keeps its prompt
@@ -66,6 +99,7 @@ refused-read-only = the sandbox may have refused to change { $path }: its direct
 refused-protected = { $name } is read-only for commands; to let them change it, add writable_protected = ["{ $name }"] under [agent] in your config
 refused-moved = the command created or changed { $path }, which is protected; its version is now { $moved }; to allow it, add writable_protected = ["{ $name }"] under [agent] in your config
 refused-restored = the command changed { $path }, which is protected; it was restored; to allow it, add writable_protected = ["{ $name }"] under [agent] in your config
+refused-unchecked = protected paths below { $path } could not be checked after the command: it has too many files, or cannot be read; look there for new hooks and settings before you run other programs in it
 refused-network = the sandbox may have refused a connection; to allow a host, use --allow-host HOST, or add network = ["HOST"] under [agent] in your config
 run-schema-kept = --schema is for new turns; this turn keeps its schema
 run-stopped = stopped; everything so far is in session { $session }
@@ -78,6 +112,41 @@ run-schema-null = { $path } contains null, which is not a schema; for any answer
 run-schema-invalid = invalid schema in { $path }
 turn-limit = ended early: { $why }
 turn-halted = stopped: { $why }
+end-turn-calls = the limit of { $count ->
+    [one] 1 model call
+   *[other] { $count } model calls
+} per turn was reached
+end-session-calls = the limit of { $count ->
+    [one] 1 model call
+   *[other] { $count } model calls
+} since the session was opened was reached
+end-task-calls = the limit of { $count ->
+    [one] 1 model call
+   *[other] { $count } model calls
+} for this task was reached
+end-tool-calls = the limit of { $count ->
+    [one] 1 tool call
+   *[other] { $count } tool calls
+} per turn was reached
+end-time = the time limit of { $seconds } s per turn was reached
+end-output-tokens = the answer hit the output token limit { $count ->
+    [one] 1 time
+   *[other] { $count } times
+} and is incomplete; increase max_tokens
+end-same-call = { $tool } was called { $count ->
+    [one] 1 time
+   *[other] { $count } times
+} in a row with the same arguments
+end-unsuccessful = { $tool } failed or was refused { $count ->
+    [one] 1 time
+   *[other] { $count } times
+} in a row
+end-refused = the model or a content filter of its provider refused to answer
+end-empty-answer = the model returned an empty answer twice; rephrase the message or use another model
+end-no-answer-text = the model hit the output token limit twice before any answer text; increase max_tokens
+end-schema = the answer does not match the required schema: { $why }
+end-not-approved = not approved: { $reason }
+end-personal-data = the message contains personal data, which the middleware pii blocks
 turn-question =
     The agent asks: { $question }
     Answer with: waterline run --session { $session } "…"
@@ -89,6 +158,11 @@ call-retry-in = retrying in { $seconds } s: { $why }
 call-model = trying { $model } instead
 call-summarizing = summarizing older messages
 call-folded = folded from { $before } to { $after } tokens: { $why }
+call-window-full = the answer filled the context window
+call-prompt-truncated = the provider truncated the prompt
+call-over-window = the context has { $tokens } tokens, more than the window of { $window }
+call-full-again = folding does not help: the context is full again right after each fold. A window of { $window } tokens is too small for this work; use a model with a larger window, limit tool output, or start a new session
+call-no-schema = { $model } does not support structured output, so only the prompt asks for JSON now: { $why }
 
 ## `plan`
 

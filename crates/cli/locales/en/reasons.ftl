@@ -1,14 +1,36 @@
 ### The reasons for folds and for the treatment of messages (engine/src/reason.rs), and for approvals.
 
-reason-over-window = { $tokens } tokens are more than the window of { $window }
-reason-over-high-mark-cold = { $tokens } tokens are over the high mark of { $high }; the cache is cold, so it costs little now
-reason-over-high-mark = { $tokens } tokens are over the high mark of { $high }
-reason-many-messages = { $messages } messages are more than { $max }
-reason-many-turns = { $turns } turns are more than { $max }
+reason-over-window = { $tokens ->
+    [one] 1 token is
+   *[other] { $tokens } tokens are
+} more than the window of { $window }
+reason-over-high-mark-cold = { $tokens ->
+    [one] 1 token is
+   *[other] { $tokens } tokens are
+} over the high mark of { $high }; the cache is cold, so it costs little now
+reason-over-high-mark = { $tokens ->
+    [one] 1 token is
+   *[other] { $tokens } tokens are
+} over the high mark of { $high }
+reason-many-messages = { $messages ->
+    [one] 1 message is
+   *[other] { $messages } messages are
+} more than { $max }
+reason-every-turn = the policy considers a fold at every turn
+reason-many-turns = { $turns ->
+    [one] 1 turn is
+   *[other] { $turns } turns are
+} more than { $max }
 reason-requested = the user asked for it
 reason-summary-ready = the background summary is ready
 reason-restarted = the conversation continues after a restart
-reason-rejected = the provider rejected { $tokens } tokens; assuming a window of { $window } tokens
+reason-rejected = the provider rejected { $tokens ->
+    [one] 1 token
+   *[other] { $tokens } tokens
+}; assuming a window of { $window ->
+    [one] 1 token
+   *[other] { $window } tokens
+}
 reason-folded = folded
 reason-folded-harder = folded; long texts were truncated and few turns kept
 reason-folded-most = folded to the task, pins, summary and newest message
@@ -26,11 +48,29 @@ reason-opens-turn = opens the oldest turn that is kept in part
 reason-opens-turn-truncated = opens the oldest turn that is kept in part; truncated in the middle
 reason-over-low-mark = over the low mark
 reason-older-than-tokens = older than the newest tokens that fit
-reason-older-than-turns = older than the last { $turns } turns
-reason-older-than-restart = older than the last { $turns } turns before the restart
-reason-older-than-steps = older than the last { $steps } steps
-reason-older-than-messages = older than the last { $messages } messages
-reason-steps-too-long = the last { $steps } steps are too long: { $keep } of them stay
+reason-older-than-turns = older than the last { $turns ->
+    [one] turn
+   *[other] { $turns } turns
+}
+reason-older-than-restart = older than the last { $turns ->
+    [one] turn
+   *[other] { $turns } turns
+} before the restart
+reason-older-than-steps = older than the last { $steps ->
+    [one] step
+   *[other] { $steps } steps
+}
+reason-older-than-messages = older than the last { $messages ->
+    [one] message
+   *[other] { $messages } messages
+}
+reason-steps-too-long = { $steps ->
+    [one] the last step is too long
+   *[other] the last { $steps } steps are too long
+}: { $keep ->
+    [one] 1 of them stays
+   *[other] { $keep } of them stay
+}
 reason-part-of-step = only part of this step fits; truncated in the middle
 reason-only-user = only messages of the user stay
 reason-only-newest = only the task, pins and the newest message stay
@@ -40,7 +80,10 @@ reason-earlier-fold = an earlier fold dropped it
 reason-step-of-turn = a step of an earlier turn; its request and answer stay
 reason-text-of-step = the text of a step of an earlier turn, without its calls
 reason-does-not-fit = the context does not fit into the window
-reason-does-not-fit-turns = the context does not fit into the window: only the last { $turns } turns stay
+reason-does-not-fit-turns = the context does not fit into the window: only the last { $turns ->
+    [one] turn stays
+   *[other] { $turns } turns stay
+}
 reason-does-not-fit-system = the context does not fit into the window; only the system prompt stays
 reason-does-not-fit-truncated = truncated, because the context does not fit into the window
 reason-too-large = larger than the window; truncated in the middle
@@ -56,62 +99,115 @@ reason-no-thinking = without its thinking
 reason-preview = a long result as a preview
 reason-cleared = an old tool result was cleared
 reason-image-seen = an image that was already seen was removed
-reason-results-truncated = results over { $characters } characters were truncated
-reason-output-truncated = an output over { $tokens } tokens was truncated in the middle
+reason-results-truncated = results over { $characters ->
+    [one] 1 character
+   *[other] { $characters } characters
+} were truncated
+reason-output-truncated = an output over { $tokens ->
+    [one] 1 token
+   *[other] { $tokens } tokens
+} was truncated in the middle
 reason-same-as = the same as message { $message }
 reason-same-as-prompt = the same as the system prompt
 reason-quoted = quoted in the newest user message
 reason-recalled-one = with 1 passage recalled
 reason-recalled = with { $passages } passages recalled
-reason-ledger-only = a ledger of { $ledger } tokens for the texts truncated below
-reason-digest-of-one = 1 message became a digest of { $tokens } tokens
-reason-digest-of-one-ledger = 1 message became a digest of { $tokens } tokens and a ledger of { $ledger }
-reason-digest = { $messages } messages became a digest of { $tokens } tokens
-reason-digest-ledger = { $messages } messages became a digest of { $tokens } tokens and a ledger of { $ledger }
-reason-summary-of-one = 1 message became a summary of { $tokens } tokens
-reason-summary-of-one-ledger = 1 message became a summary of { $tokens } tokens and a ledger of { $ledger }
-reason-summary = { $messages } messages became a summary of { $tokens } tokens
-reason-summary-ledger = { $messages } messages became a summary of { $tokens } tokens and a ledger of { $ledger }
+reason-ledger-only = a ledger of { $ledger ->
+    [one] 1 token
+   *[other] { $ledger } tokens
+} for the texts truncated below
+reason-digest-of-one = 1 message became a digest of { $tokens ->
+    [one] 1 token
+   *[other] { $tokens } tokens
+}
+reason-digest-of-one-ledger = 1 message became a digest of { $tokens ->
+    [one] 1 token
+   *[other] { $tokens } tokens
+} and a ledger of { $ledger }
+reason-digest = { $messages ->
+    [one] 1 message
+   *[other] { $messages } messages
+} became a digest of { $tokens ->
+    [one] 1 token
+   *[other] { $tokens } tokens
+}
+reason-digest-ledger = { $messages ->
+    [one] 1 message
+   *[other] { $messages } messages
+} became a digest of { $tokens ->
+    [one] 1 token
+   *[other] { $tokens } tokens
+} and a ledger of { $ledger }
+reason-summary-of-one = 1 message became a summary of { $tokens ->
+    [one] 1 token
+   *[other] { $tokens } tokens
+}
+reason-summary-of-one-ledger = 1 message became a summary of { $tokens ->
+    [one] 1 token
+   *[other] { $tokens } tokens
+} and a ledger of { $ledger }
+reason-summary = { $messages ->
+    [one] 1 message
+   *[other] { $messages } messages
+} became a summary of { $tokens ->
+    [one] 1 token
+   *[other] { $tokens } tokens
+}
+reason-summary-ledger = { $messages ->
+    [one] 1 message
+   *[other] { $messages } messages
+} became a summary of { $tokens ->
+    [one] 1 token
+   *[other] { $tokens } tokens
+} and a ledger of { $ledger }
 reason-and = ;
 reason-then = :
 
-## Why a call needs approval (agent/src/approval, agent/presets/risks.toml). The id is made from the English text.
+## Why a call needs approval (agent/src/approval).
 
-risk-low-risk = low risk
-risk-medium-risk = medium risk
-risk-high-risk = high risk
-risk-critical-risk = critical risk
-risk-it-accesses-keys-or-passwords = it accesses keys or passwords
-risk-it-changes-a-file-that-programs-run-or-read-automatically = it changes a file that programs run or read automatically
-risk-it-changes-scheduled-jobs-or-services = it changes scheduled jobs or services
-risk-it-changes-the-owner-of-whole-directories = it changes the owner of whole directories
-risk-it-connects-to-another-machine = it connects to another machine
-risk-it-deletes-a-whole-file-system-or-home-directory = it deletes a whole file system or home directory
-risk-it-deletes-data-from-a-database = it deletes data from a database
-risk-it-deletes-directories-with-all-their-files = it deletes directories with all their files
-risk-it-deletes-every-file-it-finds = it deletes every file it finds
-risk-it-deletes-every-file-it-is-given = it deletes every file it is given
-risk-it-destroys-files-beyond-recovery = it destroys files beyond recovery
-risk-it-discards-work = it discards work
-risk-it-installs-or-removes-programs = it installs or removes programs
-risk-it-installs-packages = it installs packages
-risk-it-is-a-fork-bomb = it is a fork bomb
-risk-it-kills-other-processes = it kills other processes
-risk-it-makes-files-writable-for-everyone = it makes files writable for everyone
-risk-it-mentions-a-file-that-programs-run-or-read-automatically = it mentions a file that programs run or read automatically
-risk-it-overwrites-a-disk = it overwrites a disk
-risk-it-publishes-something = it publishes something
-risk-it-runs-as-another-user = it runs as another user
-risk-it-runs-code-from-the-network = it runs code from the network
-risk-it-runs-the-output-of-another-command = it runs the output of another command
-risk-it-shuts-down-or-restarts-the-machine = it shuts down or restarts the machine
-risk-it-cannot-be-parsed-completely-as-a-shell-script = it cannot be parsed completely as a shell script
-risk-it-stays-in-the-agent-s-directories = it stays in the agent's directories
-risk-the-command-is-sandboxed = the command is sandboxed
-risk-commands-are-not-sandboxed-on-this-system = commands are not sandboxed on this system
-risk-it-connects-to-a-server-or-the-network = it connects to a server or the network
-risk-another-role-takes-over = another role takes over
-risk-it-only-asks-the-user = it only asks the user
-risk-the-sub-agent-follows-the-same-rules = the sub-agent follows the same rules
-risk-one-of-your-rules-requires-approval = one of your rules requires approval
-risk-every-call-needs-approval = every call needs approval
+approval-risk = { $level ->
+    [low] low
+    [medium] medium
+    [high] high
+   *[critical] critical
+} risk: { $why }
+approval-every-call = every call needs approval
+approval-rule = one of your rules requires approval
+approval-first-change = it is the first change in { $paths }
+approval-command-change = commands can change files in { $paths }
+approval-unparsed = it cannot be parsed completely as a shell script
+approval-unsandboxed = commands are not sandboxed on this system
+approval-protected = it changes a file that programs run or read automatically: { $paths }
+approval-own-directories = it stays in the agent's directories
+approval-sandboxed = the command is sandboxed
+approval-network = it connects to a server or the network
+approval-hand-off = another role takes over
+approval-asks-user = it only asks the user
+approval-delegates = the sub-agent follows the same rules
+
+## The risks of agent/presets/risks.toml, by id.
+
+risk-accesses-keys = it accesses keys or passwords
+risk-changes-automatic-file = it changes a file that programs run or read automatically
+risk-changes-owner = it changes the owner of whole directories
+risk-changes-services = it changes scheduled jobs or services
+risk-connects-to-machine = it connects to another machine
+risk-deletes-database = it deletes data from a database
+risk-deletes-directories = it deletes directories with all their files
+risk-deletes-file-system = it deletes a whole file system or home directory
+risk-deletes-found-files = it deletes every file it finds
+risk-deletes-given-files = it deletes every file it is given
+risk-destroys-files = it destroys files beyond recovery
+risk-discards-work = it discards work
+risk-fork-bomb = it is a fork bomb
+risk-installs-packages = it installs packages
+risk-installs-programs = it installs or removes programs
+risk-kills-processes = it kills other processes
+risk-makes-writable = it makes files writable for everyone
+risk-mentions-automatic-file = it mentions a file that programs run or read automatically
+risk-overwrites-disk = it overwrites a disk
+risk-publishes = it publishes something
+risk-runs-as-user = it runs as another user
+risk-runs-network-code = it runs code from the network
+risk-runs-output = it runs the output of another command
+risk-shuts-down = it shuts down or restarts the machine

@@ -42,6 +42,11 @@ replay-legend-surprise =
         [one] 1 answer
        *[other] up to { $answers } answers
     } per policy and window
+replay-judge-left-out =
+    { $answers ->
+        [one] 1 answer was
+       *[other] { $answers } answers were
+    } left out: a context was too long for the judge
 replay-judging = answers judged by { $model }
 replay-judge-no-model = { $url } lists no models; check that the server is running, or name one with --judge-model
 replay-judge-unaligned = the tokens that { $url } returned do not contain the answer that was sent

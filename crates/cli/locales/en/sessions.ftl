@@ -205,13 +205,16 @@ verify-problems =
 verify-problem = damaged: { $what }
 
 stats-sessions = sessions
-stats-sessions-value =
-    { $sessions }, from { $users ->
-        [one] 1 user
-       *[other] { $users } users
-    }
+stats-sessions-value = { $users ->
+    [0] { $sessions }
+    [one] { $sessions }, from 1 user
+   *[other] { $sessions }, from { $users } users
+}
 stats-messages = messages
-stats-messages-value = { $messages }, { $unique } unique
+stats-messages-value = { $messages }, and { $prompts ->
+    [one] 1 system prompt
+   *[other] { $prompts } system prompts
+}; { $unique } unique
 stats-branches = branches
 stats-tokens = tokens
 stats-message-bytes = message bytes
@@ -224,7 +227,10 @@ stats-summaries = summaries
 stats-checkpoints = checkpoints
 stats-artifacts = artifacts
 stats-file-versions = file versions
-stats-artifacts-value = { $count } ({ $bytes } bytes)
+stats-artifacts-value = { $count } ({ $bytes ->
+    [one] 1 byte
+   *[other] { $bytes } bytes
+})
 stats-calls = model calls
 stats-calls-value = { $calls }: { $input } in, { $read } cached, { $written } written to the cache, { $output } out
 stats-price = price
@@ -234,5 +240,7 @@ stats-jobs-value = { $waiting } waiting, { $failed } failed
 markdown-user = User
 markdown-assistant = Assistant
 markdown-image = image
-markdown-before-count = …{ " " }
-markdown-after-count = { " " }more lines
+markdown-more-lines = … { $count ->
+    [one] 1 more line
+   *[other] { $count } more lines
+}

@@ -142,7 +142,7 @@ current-messages-limit = 消息数：{ $count } / { $limit }
 current-near-limit = 消息数：{ $count } / { $limit }（接近上限）
 current-trimming = 消息数：{ $count } / { $limit }（已开始裁剪，发送 { $sent } 条）
 current-workspace = 工作区：{ $path }
-current-sub-agent = { $id }（{ $messages } 条消息，{ $loops } 次循环）{ $title }
+current-sub-agent = { $id }（{ $messages } 条消息，{ $loops } 次模型调用）{ $title }
 
 ## chat/commands/export.rs
 
@@ -191,10 +191,12 @@ memory-instructions = 长期要求
 memory-preferences = 偏好
 memory-facts = 事实
 memory-superseded = 已被取代
+memory-found-superseded = 已被取代，{ $day }
 memory-newest = 每日记忆的最新内容
 memory-source = （{ $day }，会话 { $session }，第 { $message } 条消息）
 memory-recognised = 已记住，以后的会话也适用（/memory forget 可删除）：{ $text }
 memory-recognised-replaced = 已记住，以后的会话也适用（/memory forget 可删除）：{ $text }——取代：{ $earlier }
+memory-rule-left-out = 规则太多：不再把这一条告诉模型（/memory forget 可删除规则）：{ $text }
 memory-recognised-session = 在本会话中保留：{ $text }
 memory-review =
     { $count ->
@@ -352,6 +354,7 @@ gauge-cache = 缓存 { $share }%
 ## chat/greeting.rs
 
 greeting = 会话 { $id }，模型 { $model }。/help 列出命令，Ctrl-C 停止一轮，Ctrl-D 退出。
+greeting-offline = 未连接语言模型。请设置 ANTHROPIC_API_KEY、OPENAI_API_KEY 或 GEMINI_API_KEY，或启动本地服务器；详见 docs/models.md，可用 waterline doctor 检查设置。
 greeting-private = 代理在私有目录中工作。输入 #文件名 可附带文件；用 --workspace here 启动可让它在此目录工作。
 greeting-here = 代理在 { $path } 中工作。用 --workspace private 启动可让它在自己的私有目录中工作。
 greeting-write = 代理在 { $path } 中工作。还可读写 { $write }。
@@ -380,6 +383,12 @@ mention-skill = 技能 { $id } 仅用于本条消息；/skill { $id } 可持续�
 mention-unknown = 没有名为 @{ $name } 的工具、技能或角色
 mention-attached = 已附带：{ $files }
 mention-attached-more = 已附带：{ $files }，另有 { $more } 个
+mention-not-found = #{ $name }：未找到文件
+mention-too-many = #{ $name }：文件超过 { $most } 个；已附带前 { $most } 个
+mention-link = { $path }：未附带：它是指向 { $target } 的链接；要附带该文件，请直接写出它的路径
+mention-not-regular = { $path }：未附带：不是普通文件
+mention-too-large = { $path }：文件过大：{ $size }，上限为 { $most }
+mention-no-images = { $path }：模型不接受图像；只发送文件名
 
 ## trust.rs
 

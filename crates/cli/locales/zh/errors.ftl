@@ -34,6 +34,14 @@ error-log-missing =
 error-log-no-id = 消息 ID“{ $id }”无效；应为 64 位十六进制数字
 error-log-line = 第 { $line } 行：{ $cause }
 error-log-file = 无法写入 { $path }：{ $cause }
+error-log-nothing-to-redo = 会话 { $session } 没有可重做的内容
+error-log-not-folded = 没有可撤销的内容：会话 { $session } 尚未折叠
+error-log-not-cleared = 会话 { $session } 没有被清空
+error-log-not-in-session = 无法回退会话 { $session }：消息 { $message } 不在其中
+error-log-too-far-back = 无法将会话 { $session } 回退那么远：它有 { $count } 条消息
+error-log-fork = 无法在第 { $at } 条消息处分叉会话 { $session }：它有 { $count } 条消息
+error-log-session-id = 会话 ID { $id } 无效：请使用 1 到 400 字节，不含控制字符
+error-log-backup-of-itself = 无法备份到 { $path }：它就是日志本身；请选择其他文件
 
 ## 设置
 
@@ -113,6 +121,9 @@ error-agent-in-use = 会话 { $session } 正被其他进程使用；请等待其
 error-agent-other-user = 会话 { $session } 属于其他用户；请用该用户的 --user 打开
 error-agent-no-session = 还没有可继续的会话
 error-agent-finished = 没有可继续的内容：上一轮已完成
+error-agent-duplicate-tool = 工具名称 "{ $name }" 重复；第二个工具被忽略
+error-agent-no-tool = 没有工具与 "{ $pattern }" 匹配；可用的工具：{ $known }
+error-agent-unknown-role = 未知角色 "{ $name }"；应为以下之一：{ $known }
 
 ## 沙箱
 

@@ -111,6 +111,7 @@ help-bench-recall--files = 问题集：JSON 行，每行一个对话
 help-bench-recall--encoder = 同时用此模型的向量测量检索：含句子编码器（model.onnx、tokenizer.json）或词向量表（*.safetensors、*tokenizer*.json）的目录
 help-bench-recall--json = 输出一个 JSON 对象，包含每个问题集的数值（百分比）
 help-models = 添加、列出和移除语义搜索的编码器
+help-models-long = 编码器把文本变成向量，使搜索能按含义找到消息。回答问题的语言模型通过 --model、配置或聊天中的 /model 选择。
 help-models-add = 将编码器的文件复制到数据目录
 help-models-add-long = 经过测试的文件按 SHA-256 识别：all-MiniLM-L6-v2、多语言 Universal Sentence Encoder 和 WordLlama（来源见 docs/recall.md）。其他文件需要用 --sha256 给出其哈希值。
 help-models-add--paths = 模型文件或其所在目录：句子编码器（*.onnx、*.npz）或词向量表（*.safetensors），以及其分词器

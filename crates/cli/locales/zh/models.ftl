@@ -2,7 +2,7 @@
 
 encoder-no-model = { $path } 中没有模型；应有 .onnx、.npz 或 .safetensors 文件
 encoder-no-tokenizer = { $path } 中没有分词器；模型旁应有 tokenizer.json（.npz 文件则为 sp.model）
-encoder-no-onnx = 本程序构建时未包含 ONNX 模型；请用 `cargo build --release --features onnx` 构建，或使用词向量表
+encoder-no-onnx = 本程序构建时未包含对 ONNX 模型的支持。请用 `cargo build --release --features onnx` 构建，或添加不需要它的编码器：use-multilingual 或 wordllama（docs/recall.md）
 encoder-unknown-file = { $path } 不是经过测试的模型文件；若信任它，请加上 --sha256 { $hash }
 encoder-name = "{ $name }" 不能作为编码器的名称；请使用字母、数字、"-"、"_" 和 "."，并用 --name 指定
 models-kind-sentences = 句子编码器

@@ -26,6 +26,7 @@ argument-setting = “{ $value }”不是 key=value 的形式
 model-unknown = 未知的模型“{ $name }”：使用保守估计；未指定窗口时按 { $window } 个 token 计算
 model-not-named = 未指定模型：使用保守估计；未指定窗口时按 { $window } 个 token 计算
 at-message = 第 { $number } 条消息：{ $what }
+at-system-prompt = 系统提示：{ $what }
 count-messages = { $count } 条消息
 part-thinking = （思考）
 part-image = （图片）
@@ -40,6 +41,32 @@ notice-unused-variable = { $variable } 无效：它用于策略 { $preset }，�
 notice-fallback = 已忽略后备模型“{ $model }”：{ $why }
 notice-unconfined = 此处无法为命令启用沙箱（{ $why }）；每条命令都需要您批准
 notice-role-taken = 已忽略项目的角色 { $name }：已有同名角色
+notice-roles = 已忽略项目的角色：{ $why }
+notice-skill-link = 已忽略项目的技能 { $path }：它是链接
+notice-skill-invalid = 技能 { $path } 无效：{ $why }
+server-start = MCP 服务器 { $server }：无法启动 { $program }：{ $why }
+server-start-in = MCP 服务器 { $server }：无法在 { $directory } 中启动 { $program }：{ $why }
+server-header = MCP 服务器 { $server }：请求头 "{ $name }" 的名称或值无效
+server-connect = MCP 服务器 { $server }：无法连接：{ $why }
+server-closed = MCP 服务器 { $server }：无法连接：它在应答之前退出或关闭了连接
+server-list = MCP 服务器 { $server }：无法列出其工具：{ $why }
+server-timeout = MCP 服务器 { $server }：{ $seconds } 秒后仍未就绪（超时）
+server-endless-list = MCP 服务器 { $server }：未能读完其工具列表；请在 mcp.{ $server }.tools 中列出需要的工具
+server-large-tool = MCP 服务器 { $server }：工具 { $tool } 的定义大于 { $kilobytes } KB；请在 mcp.{ $server }.tools 中列出需要的工具
+server-too-many-tools = MCP 服务器 { $server }：至少有 { $count } 个工具被略去；一个服务器最多可有 { $most } 个工具和 { $kilobytes } KB 的定义；请在 mcp.{ $server }.tools 中列出需要的工具
+server-no-tool = MCP 服务器 { $server }：没有工具 "{ $name }"；请检查 mcp.{ $server }.tools
+notice-other-process = 另一个进程继续了本会话；从它的最后一条消息继续
+notice-buffer-config = 本会话的 buffer_config 被忽略：设置 summarization 优先
+notice-memory = 无法使用记忆：{ $why }
+notice-tools-in-short = 工具定义超过窗口的 1/{ $share }；{ $count } 个工具只向模型作简短描述
+notice-token-threshold = summarization：token_threshold { $threshold } 小于 max_tokens { $max }；在两者之间没有可丢弃的内容
+notice-instructions = 已忽略指令文件：{ $why }
+notice-unrecorded-directory = { $path } 中的文件超过 20,000 个：命令在那里所做的更改无法撤销
+notice-unrecorded-files = { $more ->
+    [0] { $first }：此更改太大，无法记录，因此不能撤销
+   *[other] { $first } 及另外 { $more } 个文件：这些更改太大，无法记录，因此不能撤销
+}
+notice-unrecorded-session = 本会话的文件版本已达到 { $megabytes } MB 的上限：更大的更改无法撤销；新会话可以记录更多
 kept-prompt = --system 只用于新会话；此会话保留原有的提示词
 kept-role = 此会话仍为角色 { $own }，保留原有的提示词；{ $asked } 需要新会话
 kept-prompt-in-role = 此会话此后为角色 { $role }；保留原有的提示词
@@ -54,6 +81,7 @@ refused-read-only = 沙箱可能拒绝了对 { $path } 的修改：其目录只�
 refused-protected = { $name } 对命令只读；如需允许命令修改，请在配置的 [agent] 下添加 writable_protected = ["{ $name }"]
 refused-moved = 命令创建或修改了受保护的 { $path }；命令的版本现为 { $moved }；如需允许，请在配置的 [agent] 下添加 writable_protected = ["{ $name }"]
 refused-restored = 命令修改了受保护的 { $path }，已恢复；如需允许，请在配置的 [agent] 下添加 writable_protected = ["{ $name }"]
+refused-unchecked = 命令之后无法检查 { $path } 下的受保护路径：文件过多，或无法读取；在其中运行其他程序之前，请查看有无新的钩子和设置文件
 refused-network = 沙箱可能拒绝了连接；如需允许某个主机，请使用 --allow-host HOST，或在配置的 [agent] 下添加 network = ["HOST"]
 run-schema-kept = --schema 只用于新的一轮；本轮保留原有的 schema
 run-stopped = 已停止；此前的内容都在会话 { $session } 中
@@ -66,6 +94,20 @@ run-schema-null = { $path } 的内容为 null，不是 schema；若不限制回�
 run-schema-invalid = { $path } 中的 schema 无效
 turn-limit = 提前结束：{ $why }
 turn-halted = 已停止：{ $why }
+end-turn-calls = 已达到每轮 { $count } 次模型调用的上限
+end-session-calls = 已达到会话打开以来 { $count } 次模型调用的上限
+end-task-calls = 已达到此任务 { $count } 次模型调用的上限
+end-tool-calls = 已达到每轮 { $count } 次工具调用的上限
+end-time = 已达到每轮 { $seconds } 秒的时间上限
+end-output-tokens = 回答 { $count } 次达到输出 token 上限，内容不完整；请增大 max_tokens
+end-same-call = { $tool } 连续 { $count } 次以相同参数被调用
+end-unsuccessful = { $tool } 连续 { $count } 次失败或被拒绝
+end-refused = 模型或其提供方的内容过滤器拒绝回答
+end-empty-answer = 模型两次返回空回答；请换一种说法或使用其他模型
+end-no-answer-text = 模型两次在输出回答文本之前就达到输出 token 上限；请增大 max_tokens
+end-schema = 回答不符合要求的 schema：{ $why }
+end-not-approved = 未获批准：{ $reason }
+end-personal-data = 消息包含个人数据，被中间件 pii 阻止
 turn-question =
     代理提问：{ $question }
     请用以下命令回答：waterline run --session { $session } "…"
@@ -77,6 +119,11 @@ call-retry-in = { $seconds } 秒后重试：{ $why }
 call-model = 改用 { $model }
 call-summarizing = 正在总结较早的消息
 call-folded = 已折叠 { $before } → { $after } token：{ $why }
+call-window-full = 回答填满了上下文窗口
+call-prompt-truncated = 提供方截断了提示词
+call-over-window = 上下文有 { $tokens } 个 token，超过了 { $window } 的窗口
+call-full-again = 折叠没有帮助：每次折叠后上下文立即又满了。{ $window } 个 token 的窗口对这项工作太小；请使用窗口更大的模型、限制工具输出，或开始新会话
+call-no-schema = { $model } 不支持结构化输出，现在只通过提示词要求 JSON：{ $why }
 
 ## `plan`
 

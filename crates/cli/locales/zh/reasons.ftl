@@ -4,6 +4,7 @@ reason-over-window = { $tokens } 个 token 超过窗口 { $window }
 reason-over-high-mark-cold = { $tokens } 个 token 超过高水位 { $high }；缓存已失效，此时折叠代价小
 reason-over-high-mark = { $tokens } 个 token 超过高水位 { $high }
 reason-many-messages = { $messages } 条消息超过 { $max }
+reason-every-turn = 该策略每一轮都会考虑折叠
 reason-many-turns = { $turns } 轮超过 { $max }
 reason-requested = 用户要求
 reason-summary-ready = 后台摘要已就绪
@@ -75,43 +76,51 @@ reason-summary-ledger = { $messages } 条消息变为 { $tokens } 个 token 的�
 reason-and = ；
 reason-then = ：
 
-## 调用需要批准的原因
+## Why a call needs approval (agent/src/approval).
 
-risk-low-risk = 低风险
-risk-medium-risk = 中风险
-risk-high-risk = 高风险
-risk-critical-risk = 极高风险
-risk-it-accesses-keys-or-passwords = 访问密钥或密码
-risk-it-changes-a-file-that-programs-run-or-read-automatically = 更改程序会自动运行或读取的文件
-risk-it-changes-scheduled-jobs-or-services = 更改计划任务或服务
-risk-it-changes-the-owner-of-whole-directories = 更改整个目录的所有者
-risk-it-connects-to-another-machine = 连接到另一台机器
-risk-it-deletes-a-whole-file-system-or-home-directory = 删除整个文件系统或主目录
-risk-it-deletes-data-from-a-database = 删除数据库中的数据
-risk-it-deletes-directories-with-all-their-files = 删除目录及其所有文件
-risk-it-deletes-every-file-it-finds = 删除找到的每个文件
-risk-it-deletes-every-file-it-is-given = 删除给定的每个文件
-risk-it-destroys-files-beyond-recovery = 不可恢复地销毁文件
-risk-it-discards-work = 丢弃工作成果
-risk-it-installs-or-removes-programs = 安装或移除程序
-risk-it-installs-packages = 安装软件包
-risk-it-is-a-fork-bomb = 这是 fork 炸弹
-risk-it-kills-other-processes = 终止其他进程
-risk-it-makes-files-writable-for-everyone = 使文件对所有人可写
-risk-it-mentions-a-file-that-programs-run-or-read-automatically = 涉及程序会自动运行或读取的文件
-risk-it-overwrites-a-disk = 覆盖磁盘
-risk-it-publishes-something = 发布内容
-risk-it-runs-as-another-user = 以其他用户身份运行
-risk-it-runs-code-from-the-network = 运行来自网络的代码
-risk-it-runs-the-output-of-another-command = 运行另一条命令的输出
-risk-it-shuts-down-or-restarts-the-machine = 关闭或重启机器
-risk-it-cannot-be-parsed-completely-as-a-shell-script = 无法完整解析为 shell 脚本
-risk-it-stays-in-the-agent-s-directories = 只在代理的目录内
-risk-the-command-is-sandboxed = 命令在沙箱中运行
-risk-commands-are-not-sandboxed-on-this-system = 此系统上命令不在沙箱中运行
-risk-it-connects-to-a-server-or-the-network = 连接服务器或网络
-risk-another-role-takes-over = 由另一个角色接手
-risk-it-only-asks-the-user = 只询问用户
-risk-the-sub-agent-follows-the-same-rules = 子代理遵守同样的规则
-risk-one-of-your-rules-requires-approval = 你的规则要求批准
-risk-every-call-needs-approval = 每次调用都需要批准
+approval-risk = { $level ->
+    [low] 低
+    [medium] 中
+    [high] 高
+   *[critical] 极高
+}风险：{ $why }
+approval-every-call = 每次调用都需要批准
+approval-rule = 你的规则要求批准
+approval-first-change = 这是第一次更改 { $paths } 中的文件
+approval-command-change = 命令可以更改 { $paths } 中的文件
+approval-unparsed = 无法完整解析为 shell 脚本
+approval-unsandboxed = 此系统上命令不在沙箱中运行
+approval-protected = 更改程序会自动运行或读取的文件：{ $paths }
+approval-own-directories = 只在代理的目录内
+approval-sandboxed = 命令在沙箱中运行
+approval-network = 连接服务器或网络
+approval-hand-off = 由另一个角色接手
+approval-asks-user = 只询问用户
+approval-delegates = 子代理遵守同样的规则
+
+## The risks of agent/presets/risks.toml, by id.
+
+risk-accesses-keys = 访问密钥或密码
+risk-changes-automatic-file = 更改程序会自动运行或读取的文件
+risk-changes-owner = 更改整个目录的所有者
+risk-changes-services = 更改计划任务或服务
+risk-connects-to-machine = 连接到另一台机器
+risk-deletes-database = 删除数据库中的数据
+risk-deletes-directories = 删除目录及其所有文件
+risk-deletes-file-system = 删除整个文件系统或主目录
+risk-deletes-found-files = 删除找到的每个文件
+risk-deletes-given-files = 删除给定的每个文件
+risk-destroys-files = 不可恢复地销毁文件
+risk-discards-work = 丢弃工作成果
+risk-fork-bomb = 这是 fork 炸弹
+risk-installs-packages = 安装软件包
+risk-installs-programs = 安装或移除程序
+risk-kills-processes = 终止其他进程
+risk-makes-writable = 使文件对所有人可写
+risk-mentions-automatic-file = 涉及程序会自动运行或读取的文件
+risk-overwrites-disk = 覆盖磁盘
+risk-publishes = 发布内容
+risk-runs-as-user = 以其他用户身份运行
+risk-runs-network-code = 运行来自网络的代码
+risk-runs-output = 运行另一条命令的输出
+risk-shuts-down = 关闭或重启机器

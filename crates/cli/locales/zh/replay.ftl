@@ -25,6 +25,7 @@ replay-column-surprise = 意外度
 replay-legend-surprise =
     意外度：录制回答的每 token 负对数似然（nat），± 为跨会话的 95% 区间，越低越好
     由 { $model } 评判：每个策略和窗口最多 { $answers } 个回答
+replay-judge-left-out = 有 { $answers } 个回答未计入：上下文超出评判模型的窗口
 replay-judging = 个回答已由 { $model } 评判
 replay-judge-no-model = { $url } 未列出模型；请检查服务器是否在运行，或用 --judge-model 指定
 replay-judge-unaligned = { $url } 返回的 token 中找不到所发送的回答

@@ -94,9 +94,12 @@ verify-problems = { $count } 个问题
 verify-problem = 已损坏：{ $what }
 
 stats-sessions = 会话
-stats-sessions-value = { $sessions }，{ $users } 个用户
+stats-sessions-value = { $users ->
+    [0] { $sessions }
+   *[other] { $sessions }，{ $users } 个用户
+}
 stats-messages = 消息
-stats-messages-value = { $messages }，不重复 { $unique }
+stats-messages-value = { $messages }，另有系统提示 { $prompts } 条；不重复 { $unique }
 stats-branches = 分支
 stats-tokens = token
 stats-message-bytes = 消息字节
@@ -119,5 +122,4 @@ stats-jobs-value = { $waiting } 个等待，{ $failed } 个失败
 markdown-user = 用户
 markdown-assistant = 助手
 markdown-image = 图片
-markdown-before-count = … 另有{ " " }
-markdown-after-count = { " " }行
+markdown-more-lines = … 另有 { $count } 行

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use waterline::message::Role;
+use waterline_agent::OFFLINE;
 use waterline_memory::Note;
 use waterline_provider::wire::parse_stored;
 use waterline_sandbox::workspace::{Grant, Workspace};
@@ -22,6 +23,9 @@ impl Chat {
         let live = self.runner.agent.live();
         let id = ids::short(&live.session().id);
         self.screen.print_note(&text!("greeting", id = id, model = &live.model().name));
+        if live.model().name == OFFLINE {
+            self.screen.print_note(&text!("greeting-offline"));
+        }
         self.screen.print_note(&access(self.runner.agent.workspace()));
         if let Some(note) = window_guess(live) {
             self.screen.print_note(&note);

@@ -26,7 +26,7 @@ use waterline_session::Level;
 use crate::db;
 use crate::error::describe;
 use crate::mentions;
-use crate::show::{kept, notice};
+use crate::show::{kept, notice, turn_notice};
 use crate::signals::{exit_on_signal, interrupted};
 use crate::terminal::{Input, Known, Line, Screen};
 use crate::text;
@@ -95,7 +95,8 @@ impl Chat {
         notices.iter().for_each(|found| screen.print_note(&notice(found)));
         let builder = assembly.builder(log.clone())?.start(opening.start).prompt(opening.system);
         let prepared = builder.prepare().await?;
-        prepared.config().notices.iter().for_each(|text| screen.print_note(text));
+        let notices = prepared.config().notices.iter().map(turn_notice);
+        notices.for_each(|text| screen.print_note(&text));
         prepared.notices.iter().for_each(|setting| screen.print_note(&kept(setting)));
         let known = Arc::new(Mutex::new(Known::default()));
         let history = db::data_directory().ok().map(|directory| directory.join(HISTORY));
@@ -155,7 +156,8 @@ impl Chat {
     /// Removes sessions that killed chats left empty, and old workspaces and old sessions if the
     /// config says so.
     fn clean_up(&self) {
-        let (log, own) = (self.log.clone(), self.session().id.clone());
+        let log = self.log.clone();
+        let own = self.session().id.clone();
         let workspaces = self.runner.agent.config().workspaces.clone();
         std::thread::spawn(move || {
             if let Err(error) = empty_session::remove_abandoned(&log, &own, &workspaces) {

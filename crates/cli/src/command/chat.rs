@@ -11,8 +11,9 @@ use crate::trust;
 
 /// Chat with the agent in the terminal
 ///
-/// Works without any setup: if no model is configured, a built-in one answers, which can only quote. /help lists
-/// the commands; Tab completes commands, @names and #files; Ctrl-C stops a turn; Ctrl-D exits.
+/// Works without any setup: if no model is configured, a built-in one answers, which can only
+/// quote. /help lists the commands; Tab completes commands, @names and #files; Ctrl-C stops a turn;
+/// Ctrl-D exits.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Session to continue, created if it does not exist (default: a new one)

@@ -5,9 +5,9 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use serde_json::json;
-use waterline::message::Wire;
+use waterline::message::{Message, Role, Wire};
 use waterline::validity::Violation;
-use waterline_provider::wire;
+use waterline_provider::wire::{self, Conversation};
 
 use crate::input::{Input, output, raw_output};
 use crate::show::plain;
@@ -45,18 +45,22 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         if arguments.json {
             let found: Vec<_> = found
                 .iter()
-                .map(|v| json!({"message": v.at, "rule": v.rule, "text": v.text}))
+                .map(|v| {
+                    let message = number(&conversation, v.at);
+                    json!({"message": message, "rule": v.rule, "text": v.text})
+                })
                 .collect();
             let line = json!({
                 "id": id,
                 "wire": conversation.wire.name(),
-                "messages": list.len(),
+                "messages": conversation.messages.len() - prompts(&conversation),
                 "violations": found,
             });
             writeln!(out, "{line}")?;
         } else {
             for violation in found {
-                writeln!(out, "{}", plain(&format!("{id}: {}", describe(&violation))))?;
+                let what = describe(&violation, number(&conversation, violation.at));
+                writeln!(out, "{}", plain(&format!("{id}: {what}")))?;
             }
         }
         Ok(())
@@ -68,9 +72,23 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(if invalid > 0 { ExitCode::from(1) } else { ExitCode::SUCCESS })
 }
 
-/// Describes a violation. Messages are counted from 1.
-pub fn describe(violation: &Violation) -> String {
-    let number = (violation.at + 1).to_string();
+/// Returns how many messages at the start of a conversation are its system prompt.
+fn prompts(conversation: &Conversation) -> usize {
+    let is_prompt = |message: &&Message| message.role == Role::System;
+    conversation.messages.iter().take_while(is_prompt).count()
+}
+
+/// Returns the number of a message of the checked list: from 1, without the system prompt, which
+/// has none.
+fn number(conversation: &Conversation, at: usize) -> Option<usize> {
+    (conversation.outside + at + 1).checked_sub(prompts(conversation)).filter(|number| *number > 0)
+}
+
+/// Describes a violation of the message with this number, or of the system prompt.
+pub fn describe(violation: &Violation, number: Option<usize>) -> String {
     let what = format!("{} ({})", violation.text, violation.rule);
-    text!("at-message", number = number, what = what)
+    match number {
+        Some(number) => text!("at-message", number = number.to_string(), what = what),
+        None => text!("at-system-prompt", what = what),
+    }
 }

@@ -258,12 +258,10 @@ fn unset(config: &Config) -> Result<Vec<Setting>> {
     Ok(settings)
 }
 
-/// Returns the directory of the day's memory files, which only the policy `chat` uses by default.
+/// Returns the directory of the memory files.
 fn default_memory(config: &Config) -> String {
-    let is_chat = config.settings.policy.as_deref() == Some("chat");
-    let directory = config.environment.data_directory().ok().filter(|_| is_chat);
-    directory
-        .map_or_else(|| "none".to_owned(), |data| quoted(&data.join("memory").to_string_lossy()))
+    let directory = config.environment.data_directory();
+    directory.map_or_else(|_| "none".to_owned(), |data| quoted(&data.to_string_lossy()))
 }
 
 /// Returns the model that would be used, and its window.

@@ -26,7 +26,7 @@ use crate::db::Database;
 use crate::environment::environment;
 use crate::error::{describe, describe_open};
 use crate::input::output;
-use crate::show::{lines, notice};
+use crate::show::{lines, notice, server_problem, skill_problem};
 use crate::text;
 use crate::trust;
 
@@ -154,10 +154,11 @@ async fn reachable<W: Write>(
     for server in servers(config) {
         let finding = match mcp::connect(&server).await {
             Ok(connected) if !connected.refused.is_empty() => {
-                Finding::Odd(connected.refused.join("; "))
+                let refused: Vec<String> = connected.refused.iter().map(server_problem).collect();
+                Finding::Odd(refused.join("; "))
             }
             Ok(connected) => Finding::Good(text!("doctor-tools", count = connected.tools.len())),
-            Err(why) => Finding::Bad(why),
+            Err(problem) => Finding::Bad(server_problem(&problem)),
         };
         report.add(&format!("mcp {}", server.name), finding)?;
     }
@@ -236,7 +237,7 @@ fn own<W: Write>(report: &mut Report<W>) -> Result<()> {
     let finding = if notices.is_empty() {
         Finding::Good(skills.len().to_string())
     } else {
-        Finding::Bad(notices.join("; "))
+        Finding::Bad(notices.iter().map(skill_problem).collect::<Vec<_>>().join("; "))
     };
     report.add(&text!("doctor-skills"), finding)?;
     let finding = match roles(environment()) {

@@ -152,7 +152,7 @@ fn report(
     } else {
         let found = wire::check(wire, &rendered.texts());
         warnings.extend(found.iter().map(|violation| {
-            let what = check::describe(violation);
+            let what = check::describe(violation, Some(violation.at + 1));
             Warning::new(
                 WarningKind::Internal,
                 text!("plan-invalid", wire = wire.name(), what = what),

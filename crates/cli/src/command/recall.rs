@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use serde_json::json;
+use waterline_agent::AgentError;
 use waterline_agent::environment::without_notes;
 use waterline_config::{Config, RecallEncoders};
 use waterline_log::{Filter, Log, Numbering, Session};
@@ -61,7 +62,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let log = arguments.database.open_existing()?;
     let question = arguments.question.join(" ");
     let sessions = match &arguments.session {
-        Some(id) => vec![log.find(id)?],
+        Some(id) => vec![named(&log, id, arguments.user.as_deref())?],
         None => candidates(&log, &question, arguments.user.as_deref())?,
     };
     let config = Config::load(Arc::clone(environment()))?;
@@ -92,6 +93,17 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(if any { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// Returns the session with an id, unless it belongs to another user than the named one.
+fn named(log: &Log, id: &str, user: Option<&str>) -> Result<Session> {
+    let session = log.find(id)?;
+    match session.user.as_deref() {
+        Some(owner) if user.is_some_and(|user| user != owner) => {
+            Err(AgentError::OtherUser { session: session.id }.into())
+        }
+        _ => Ok(session),
+    }
+}
+
 /// Returns the user's sessions with the most messages that have words of the question.
 fn candidates(log: &Log, question: &str, user: Option<&str>) -> Result<Vec<Session>> {
     let filter = Filter { user: user.map(str::to_owned), ..Filter::default() };
@@ -108,8 +120,8 @@ fn candidates(log: &Log, question: &str, user: Option<&str>) -> Result<Vec<Sessi
         return Ok(all);
     }
     let mut counts: HashMap<String, u32> = HashMap::new();
-    for hit in log.search(question, None, CANDIDATES)? {
-        if let Some(id) = hit.session.filter(|id| own.contains_key(id)) {
+    for hit in log.search_of_user(question, user, CANDIDATES)? {
+        if let Some(id) = hit.session {
             *counts.entry(id).or_default() += hit.score.max(1);
         }
     }

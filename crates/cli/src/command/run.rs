@@ -24,7 +24,7 @@ use crate::mentions;
 use crate::open_session::{self, Flags};
 use crate::place;
 use crate::printer::Printer;
-use crate::show::{kept, notice, window_guess};
+use crate::show::{kept, notice, turn_notice, window_guess};
 use crate::signals::stopped;
 use crate::text;
 use crate::trust;
@@ -115,7 +115,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     if is_schema_late {
         printer.note(&text!("run-schema-kept"));
     }
-    prepared.config().notices.iter().for_each(|text| printer.note(text));
+    let notices = prepared.config().notices.iter().map(turn_notice);
+    notices.for_each(|text| printer.note(&text));
     prepared.notices.iter().for_each(|about| printer.note(&kept(about)));
     let session = prepared.session.id.clone();
     let outcome = runtime.block_on(async {

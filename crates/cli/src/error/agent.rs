@@ -25,6 +25,15 @@ pub(super) fn describe(error: &AgentError) -> Option<String> {
         AgentError::Session(error) => return session::describe(error),
         AgentError::Log(error) => return log::describe(error),
         AgentError::Sandbox(error) => return sandbox::describe(error),
+        AgentError::DuplicateTool(name) => {
+            text!("error-agent-duplicate-tool", name = name.as_str())
+        }
+        AgentError::NoToolMatches { pattern, known } => {
+            text!("error-agent-no-tool", pattern = pattern.as_str(), known = known.as_str())
+        }
+        AgentError::UnknownRole { name, known } => {
+            text!("error-agent-unknown-role", name = name.as_str(), known = known.as_str())
+        }
         _ => return None,
     })
 }

@@ -1,6 +1,6 @@
 //! Errors of the log.
 
-use waterline_log::LogError;
+use waterline_log::{LogError, Refusal};
 
 use crate::text;
 
@@ -59,6 +59,33 @@ pub(super) fn describe(error: &LogError) -> Option<String> {
         LogError::File { path, source } => {
             let path = path.display().to_string();
             text!("error-log-file", path = path, cause = source.to_string())
+        }
+        LogError::Refused(refusal) => return describe_refusal(refusal),
+        _ => return None,
+    })
+}
+
+fn describe_refusal(refusal: &Refusal) -> Option<String> {
+    Some(match refusal {
+        Refusal::NothingToRedo(session) => {
+            text!("error-log-nothing-to-redo", session = session.as_str())
+        }
+        Refusal::NotFolded(session) => text!("error-log-not-folded", session = session.as_str()),
+        Refusal::NotCleared(session) => text!("error-log-not-cleared", session = session.as_str()),
+        Refusal::NotInSession { session, message } => text!(
+            "error-log-not-in-session",
+            session = session.as_str(),
+            message = message.as_str()
+        ),
+        Refusal::TooFarBack { session, count } => {
+            text!("error-log-too-far-back", session = session.as_str(), count = *count)
+        }
+        Refusal::Fork { session, at, count } => {
+            text!("error-log-fork", session = session.as_str(), at = at.to_string(), count = *count)
+        }
+        Refusal::SessionId(start) => text!("error-log-session-id", id = format!("{start:?}")),
+        Refusal::BackupOfItself(path) => {
+            text!("error-log-backup-of-itself", path = path.display().to_string())
         }
         _ => return None,
     })

@@ -1,12 +1,13 @@
 //! Errors as a person reads them: in the chosen language, with their causes and what to do next.
 //!
 //! The libraries' errors display themselves in English and name no flag and no command. One file
-//! per library gives each of their variants a text from the catalogue, which may name both.
+//! per library gives each of their variants a text from the catalog, which may name both.
 
 mod agent;
 mod config;
 mod encoder;
 mod log;
+mod memory;
 mod policy;
 mod provider;
 mod sandbox;
@@ -16,6 +17,9 @@ mod transcript;
 use std::error::Error;
 
 pub use encoder::{describe_add, describe_open};
+pub use memory::describe as describe_note;
+
+use waterline_provider::CallError;
 
 use crate::text;
 
@@ -33,6 +37,11 @@ pub fn describe(error: &anyhow::Error) -> String {
         }
     }
     shown
+}
+
+/// Returns the text of an error of a model call.
+pub fn describe_call(error: &CallError) -> String {
+    provider::describe(error).unwrap_or_else(|| error.to_string())
 }
 
 /// Returns the text of an error of one of our libraries.

@@ -44,6 +44,6 @@ fn labels() -> Labels {
         user: text!("markdown-user").leak(),
         assistant: text!("markdown-assistant").leak(),
         image: text!("markdown-image").leak(),
-        more_lines: (text!("markdown-before-count").leak(), text!("markdown-after-count").leak()),
+        more_lines: |count| text!("markdown-more-lines", count = count),
     })
 }

@@ -1,5 +1,7 @@
 //! Output: JSON for programs, tables and texts for people.
 
+mod approval;
+mod end_reason;
 mod json;
 mod markdown;
 mod notice;
@@ -15,12 +17,13 @@ mod text;
 mod turn;
 mod why;
 
+pub use approval::approval_reason;
 pub use json::json;
 pub use markdown::markdown;
-pub use notice::{kept, notice, window_guess};
+pub use notice::{kept, notice, server_problem, skill_problem, turn_notice, window_guess};
 pub use one_line::one_line;
 pub use passage::{match_reason, passage};
-pub use reason::{reason, risk};
+pub use reason::reason;
 pub use refusal::refusal;
 pub use report::Report;
 pub use table::{line, table, treatment};

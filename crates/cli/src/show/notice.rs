@@ -1,10 +1,14 @@
 //! Notices about settings and sessions.
 
-use waterline_agent::StartNotice;
+use waterline_agent::changes::{FileOutcome, MovedFile, Unrecorded};
+use waterline_agent::mcp::{ServerProblem, ServerProblemKind};
+use waterline_agent::skill::SkillProblem;
+use waterline_agent::{Notice as TurnNotice, StartNotice};
 use waterline_config::Notice;
 use waterline_session::{LiveSession, WindowSource};
 
 use super::plain;
+use crate::error::describe_note;
 use crate::text;
 
 /// Returns the text of a notice about settings.
@@ -35,6 +39,118 @@ pub fn notice(notice: &Notice) -> String {
         }
         Notice::Unconfined(why) => text!("notice-unconfined", why = why.as_str()),
         Notice::RoleTaken(name) => text!("notice-role-taken", name = name.as_str()),
+        Notice::Skill(problem) => skill_problem(problem),
+        Notice::Server(problem) => server_problem(problem),
+        Notice::Roles(why) => text!("notice-roles", why = why.as_str()),
+        Notice::DuplicateTool(name) => text!("error-agent-duplicate-tool", name = name.as_str()),
+        Notice::NoToolMatches { pattern, known } => {
+            text!("error-agent-no-tool", pattern = pattern.as_str(), known = known.as_str())
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Returns why a skill cannot be used.
+pub fn skill_problem(problem: &SkillProblem) -> String {
+    match problem {
+        SkillProblem::Link(path) => text!("notice-skill-link", path = path.display().to_string()),
+        SkillProblem::Invalid { path, why } => {
+            text!("notice-skill-invalid", path = path.display().to_string(), why = why.as_str())
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Returns what is wrong with a server.
+pub fn server_problem(problem: &ServerProblem) -> String {
+    let server = problem.server.as_str();
+    match &problem.kind {
+        ServerProblemKind::Start { program, directory: None, why } => {
+            let program = program.as_str();
+            text!("server-start", server = server, program = program, why = why.as_str())
+        }
+        ServerProblemKind::Start { program, directory: Some(directory), why } => text!(
+            "server-start-in",
+            server = server,
+            program = program.as_str(),
+            directory = directory.display().to_string(),
+            why = why.as_str()
+        ),
+        ServerProblemKind::Header(name) => {
+            text!("server-header", server = server, name = name.as_str())
+        }
+        ServerProblemKind::Connect(why) => {
+            text!("server-connect", server = server, why = why.as_str())
+        }
+        ServerProblemKind::Closed => text!("server-closed", server = server),
+        ServerProblemKind::List(why) => text!("server-list", server = server, why = why.as_str()),
+        ServerProblemKind::Timeout(after) => {
+            text!("server-timeout", server = server, seconds = after.as_secs())
+        }
+        ServerProblemKind::EndlessList => text!("server-endless-list", server = server),
+        ServerProblemKind::LargeTool { tool, kilobytes } => text!(
+            "server-large-tool",
+            server = server,
+            tool = tool.as_str(),
+            kilobytes = *kilobytes
+        ),
+        ServerProblemKind::TooManyTools { left_out, most, kilobytes } => text!(
+            "server-too-many-tools",
+            server = server,
+            count = *left_out,
+            most = *most,
+            kilobytes = *kilobytes
+        ),
+        ServerProblemKind::NoTool(name) => {
+            text!("server-no-tool", server = server, name = name.as_str())
+        }
+        _ => problem.to_string(),
+    }
+}
+
+/// Returns the text of a notice about a turn.
+pub fn turn_notice(notice: &TurnNotice) -> String {
+    match notice {
+        TurnNotice::OtherProcess => text!("notice-other-process"),
+        TurnNotice::BufferConfigIgnored => text!("notice-buffer-config"),
+        TurnNotice::Moved(file) => moved(file),
+        TurnNotice::Unrecorded(found) => unrecorded(found),
+        TurnNotice::Memory(error) => text!("notice-memory", why = describe_note(error)),
+        TurnNotice::ToolsInShort { count, share } => {
+            text!("notice-tools-in-short", count = *count, share = *share)
+        }
+        TurnNotice::TokenThreshold { threshold, max } => {
+            text!("notice-token-threshold", threshold = *threshold, max = *max)
+        }
+        TurnNotice::Instructions(why) => text!("notice-instructions", why = why.as_str()),
+        other => other.to_string(),
+    }
+}
+
+fn moved(file: &MovedFile) -> String {
+    let paths = plain(&file.path);
+    match &file.outcome {
+        FileOutcome::Restored => text!("files-restored", paths = paths),
+        FileOutcome::Removed => text!("files-removed", paths = paths),
+        FileOutcome::RestoredInPart => text!("files-in-part", paths = paths),
+        FileOutcome::ChangedMeanwhile => text!("files-kept", paths = paths),
+        FileOutcome::TooLarge => text!("files-too-large", paths = paths),
+        FileOutcome::Failed(why) => text!("files-failed", path = paths, why = why.as_str()),
+        _ => TurnNotice::Moved(file.clone()).to_string(),
+    }
+}
+
+fn unrecorded(found: &Unrecorded) -> String {
+    match found {
+        Unrecorded::Directory(path) => {
+            text!("notice-unrecorded-directory", path = path.display().to_string())
+        }
+        Unrecorded::Files { first, more } => {
+            text!("notice-unrecorded-files", first = first.as_str(), more = *more)
+        }
+        Unrecorded::Session { bytes } => {
+            text!("notice-unrecorded-session", megabytes = *bytes / 1_000_000)
+        }
         other => other.to_string(),
     }
 }

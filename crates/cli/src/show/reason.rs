@@ -31,20 +31,6 @@ fn known(text: &str) -> Option<String> {
     })
 }
 
-/// Returns the reason why a call needs approval: a level of risk and what is risky, or another
-/// sentence. One that is not known, such as that of the user's own pattern, is returned as it is.
-pub fn risk(text: &str) -> String {
-    let part = |text: &str| {
-        let id: String = text.chars().map(|c| if c.is_alphabetic() { c } else { '-' }).collect();
-        let known = lang::find(&format!("risk-{}", id.to_lowercase()), &FluentArgs::new());
-        known.unwrap_or_else(|| text.to_owned())
-    };
-    match text.split_once(": ") {
-        Some((level, why)) => format!("{}{}{}", part(level), joint_of(": "), part(why)),
-        None => part(text),
-    }
-}
-
 fn joint_of(joint: &str) -> String {
     let id = if joint == "; " { "reason-and" } else { "reason-then" };
     // A text does not start or end with white space, so the spaces are in the code.
@@ -71,20 +57,6 @@ mod tests {
             "the provider rejected 9,000 tokens; assuming a window of 8,192 tokens: folded",
         ];
         assert_eq!(texts.map(reason), expected.map(str::to_owned));
-    }
-
-    /// Every risk has a text in both languages, and its English text is the original.
-    #[test]
-    fn every_risk_is_in_the_catalogues() {
-        let table: toml::Table = include_str!("../../../agent/presets/risks.toml").parse().unwrap();
-        for pattern in table["pattern"].as_array().unwrap() {
-            let about = pattern["about"].as_str().unwrap();
-            let whole = format!("medium risk: {about}");
-            assert_eq!(risk(&whole), whole);
-            let id = format!("risk-{}", about.replace(' ', "-"));
-            assert!(lang::find_in(Lang::Zh, &id, &FluentArgs::new()).is_some(), "{id}");
-        }
-        assert_eq!(risk("it is mine: really"), "it is mine: really");
     }
 
     /// Every reason has a text in both languages.

@@ -25,6 +25,7 @@ pub fn refusal(refusal: &Refusal) -> String {
                 text!("refused-restored", path = shown(&blocked.path), name = blocked.name.as_str())
             }
         },
+        Refusal::Unchecked { path } => text!("refused-unchecked", path = shown(path)),
         _ => text!("refused-network"),
     }
 }

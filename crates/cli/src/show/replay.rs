@@ -27,7 +27,7 @@ pub fn json(out: &mut impl Write, report: &Report, lost: bool) -> Result<()> {
         add(&mut object, json!({"session": session.id, "lost": values}));
     }
     if let Some(judge) = &report.judge {
-        add(&mut object, json!({"judge": judge.model}));
+        add(&mut object, json!({"judge": judge.model, "too_long": judge.too_long}));
     }
     writeln!(out, "{object}")?;
     Ok(())
@@ -136,6 +136,9 @@ pub fn table(out: &mut impl Write, report: &Report) -> Result<()> {
         let legend =
             text!("replay-legend-surprise", model = plain(&judge.model), answers = judge.answers);
         writeln!(out, "{HEAD}{legend}{HEAD:#}")?;
+        if judge.too_long > 0 {
+            writeln!(out, "{}", text!("replay-judge-left-out", answers = judge.too_long))?;
+        }
     }
     Ok(())
 }
@@ -231,7 +234,7 @@ fn window_table(out: &mut impl Write, window: usize, rows: &[&Row<'_>]) -> Resul
     for row in rows {
         write!(out, "{:<names$}", plain(row.policy))?;
         for column in &columns {
-            // Marked with a sign too: a pipe has no colours.
+            // Marked with a sign too: a pipe has no colors.
             let is_best = is_best(column, row, rows);
             let style = if is_best { BEST } else { Style::new() };
             let mark = if is_best { '*' } else { ' ' };
@@ -293,23 +296,22 @@ pub fn lost(out: &mut impl Write, report: &Report) -> Result<()> {
 /// The most values listed for each policy and window; `--json` has all.
 const LOST: usize = 20;
 
-/// Describes a lost value. Messages are counted from 1.
+/// Describes a lost value.
 fn sentence(lost: &Lost) -> String {
-    let number = |index: usize| (index + 1).to_string();
     let cause = match lost.fold {
         None => text!("replay-lost-truncated"),
         Some(fold) => {
             let fold_number = fold.number.to_string();
-            text!("replay-lost-folded", fold = fold_number, before = number(fold.before))
+            text!("replay-lost-folded", fold = fold_number, before = fold.before.to_string())
         }
     };
     text!(
         "replay-lost-value",
         value = plain(&lost.value),
-        seen = number(lost.seen),
+        seen = lost.seen.to_string(),
         by = plain(&lost.by),
         cause = cause,
         tool = plain(&lost.tool),
-        needed = number(lost.needed)
+        needed = lost.needed.to_string()
     )
 }

@@ -1,16 +1,18 @@
 //! Notices about a turn: how it ended, and what happened in its calls.
 
 use waterline_agent::{Ending, Outcome, Waiting};
-use waterline_session::Event as CallEvent;
+use waterline_session::{Event as CallEvent, Notice, RetryReason};
 
+use super::end_reason::end_reason;
 use super::reason::reason as show_reason;
+use crate::error::describe_call;
 use crate::text;
 
 /// Returns a notice about a turn that did not end with an answer.
 pub fn odd(outcome: &Outcome, session: &str) -> Option<String> {
     match &outcome.ending {
-        Ending::Limit(why) => Some(text!("turn-limit", why = why.as_str())),
-        Ending::Halted(why) => Some(text!("turn-halted", why = why.as_str())),
+        Ending::Limit(why) => Some(text!("turn-limit", why = end_reason(why))),
+        Ending::Halted(why) => Some(text!("turn-halted", why = end_reason(why))),
         Ending::Waiting(Waiting::Question(question)) => {
             let question = question.question.as_str();
             Some(text!("turn-question", question = question, session = session))
@@ -33,23 +35,45 @@ pub fn handed_off(to: &str, session: &str) -> String {
 pub fn call_note(event: &CallEvent) -> Option<String> {
     match event {
         CallEvent::Retry { why, wait } if wait.is_zero() => {
-            Some(text!("call-retry", why = why.as_str()))
+            Some(text!("call-retry", why = retry_reason(why)))
         }
         CallEvent::Retry { why, wait } => {
             let seconds = format!("{:.0}", wait.as_secs_f64());
-            Some(text!("call-retry-in", why = why.as_str(), seconds = seconds))
+            Some(text!("call-retry-in", why = retry_reason(why), seconds = seconds))
         }
         CallEvent::Model(name) => Some(text!("call-model", model = name.as_str())),
         CallEvent::Summarising => Some(text!("call-summarizing")),
         CallEvent::Folded { reason, before, after } => {
             Some(text!("call-folded", before = *before, after = *after, why = show_reason(reason)))
         }
-        CallEvent::Notice(text) => Some(text.clone()),
+        CallEvent::Notice(notice) => Some(call_notice(notice)),
         _ => None,
     }
 }
 
-/// Returns the note that a standing instruction was recognised.
+fn retry_reason(reason: &RetryReason) -> String {
+    match reason {
+        RetryReason::Failed(error) => describe_call(error),
+        RetryReason::WindowFull => text!("call-window-full"),
+        RetryReason::PromptTruncated => text!("call-prompt-truncated"),
+        other => other.to_string(),
+    }
+}
+
+fn call_notice(notice: &Notice) -> String {
+    match notice {
+        Notice::OverWindow { tokens, window } => {
+            text!("call-over-window", tokens = *tokens, window = *window)
+        }
+        Notice::FoldingDoesNotHelp { window } => text!("call-full-again", window = *window),
+        Notice::NoStructuredOutput { model, error } => {
+            text!("call-no-schema", model = model.as_str(), why = describe_call(error))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Returns the note that a standing instruction was recognized.
 pub fn remembered(text: &str, replaced: Option<&str>, is_lasting: bool) -> String {
     match replaced {
         _ if !is_lasting => text!("memory-recognised-session", text = text),

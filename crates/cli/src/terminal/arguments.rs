@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn todos_are_counted_and_a_sub_agent_result_is_shown_as_text() {
-        assert_eq!(outcome(Capability::Write, Some(2), "[>] a\n[ ] b (high)", false).0, "2 todos");
+        assert_eq!(outcome(Capability::Write, Some(2), "[>] a\n[ ] b (high)", false).0, "2 tasks");
         assert_eq!(
             outcome(Capability::Write, None, "a todo has no content", true).0,
             "a todo has no content"

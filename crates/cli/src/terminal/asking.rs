@@ -6,7 +6,7 @@ use waterline_agent::{ApprovalReply, ApprovalRequest, Question};
 
 use super::arguments::whole;
 use super::screen::dim;
-use crate::show::{lines, risk, unhidden};
+use crate::show::{approval_reason, lines, unhidden};
 use crate::text;
 
 /// The most lines of a file shown in an approval prompt.
@@ -49,7 +49,8 @@ fn format_request(request: &ApprovalRequest, max_lines: usize) -> Asked {
         0 => String::new(),
         hidden => format!("\n  {}", dim(&text!("approval-more-lines", count = hidden))),
     };
-    let text = format!("{}{more}\n{}\n{asked}", call.text, unhidden(&risk(&request.reason)));
+    let reason = unhidden(&approval_reason(&request.reason));
+    let text = format!("{}{more}\n{reason}\n{asked}", call.text);
     Asked { text, question: asked }
 }
 
@@ -94,7 +95,7 @@ mod tests {
             call_id: "c".to_owned(),
             tool: "run_bash_command".to_owned(),
             arguments: "{\"command\":\"ls\"}".to_owned(),
-            reason: "medium risk".to_owned(),
+            reason: "medium risk".into(),
             may_always: false,
             in_advance: false,
             context_id: Some("subagent-1a2b3c4d".to_owned()),
@@ -137,7 +138,7 @@ mod tests {
             call_id: "c".to_owned(),
             tool: "write_file".to_owned(),
             arguments: serde_json::json!({"path": "a", "content": content}).to_string(),
-            reason: "approval is required".to_owned(),
+            reason: "approval is required".into(),
             may_always: true,
             in_advance: true,
             context_id: None,

@@ -17,7 +17,10 @@ use super::asking;
 use super::calls::FinishedCall;
 use super::diff::{counts, rows_of};
 use super::screen::{GREEN, Inner, OpenQuestion, RED, Screen, dim};
-use crate::show::{DIM, call_note, handed_off, lines, refusal, remembered, risk, truncate, width};
+use crate::show::{
+    DIM, approval_reason, call_note, handed_off, lines, refusal, remembered, truncate, turn_notice,
+    width,
+};
 use crate::text;
 
 /// The width of a call in the footer's question.
@@ -49,7 +52,7 @@ impl Approver for Screen {
             );
             let agent = request.context_id.as_ref().map(|id| format!("{id}: ")).unwrap_or_default();
             let call = truncate(&format!("{agent}{} {}", request.tool, request.info.summary), CALL);
-            let about = format!("{call} [y/n] {}", risk(&request.reason));
+            let about = format!("{call} [y/n] {}", approval_reason(&request.reason));
             if request.info.diff.is_some() {
                 self.lock().calls.set_shown(
                     request.context_id.as_deref(),
@@ -152,11 +155,17 @@ impl Screen {
             Event::HandedOff { to, session } => {
                 self.line(inner, &self.styled(&format!("{prefix}{}", handed_off(to, session)), DIM))
             }
-            Event::Steered(text) | Event::Notice(text) => {
+            Event::Steered(text) => self.line(inner, &self.styled(&format!("{prefix}{text}"), DIM)),
+            Event::Notice(notice) => {
+                let text = turn_notice(notice);
                 self.line(inner, &self.styled(&format!("{prefix}{text}"), DIM))
             }
             Event::Remembered { text, replaced, is_lasting } => {
                 let note = remembered(text, replaced.as_deref(), *is_lasting);
+                self.line(inner, &dim(&lines(&note)));
+            }
+            Event::RuleLeftOut { text } => {
+                let note = text!("memory-rule-left-out", text = text.as_str());
                 self.line(inner, &dim(&lines(&note)));
             }
             Event::HookFailed { middleware, hook, why } => {

@@ -195,7 +195,7 @@ struct Gauge<'a> {
     level: Level,
 }
 
-/// Returns the colour, or the default one if colours are off.
+/// Returns the color, or the default one if colors are off.
 fn colour(wanted: Color) -> Color {
     if wants_colours() { wanted } else { Color::Default }
 }

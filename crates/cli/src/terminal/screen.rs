@@ -36,7 +36,7 @@ pub struct Screen {
     typing: Arc<Mutex<Typing>>,
     /// Whether the cursor can be moved.
     moves_cursor: bool,
-    /// Whether colours are wanted.
+    /// Whether colors are wanted.
     coloured: bool,
     /// Whether the user can type while the agent works.
     pub(super) accepts_input: bool,
@@ -372,7 +372,7 @@ pub(super) fn dim(text: &str) -> String {
     format!("{DIM}{}{DIM:#}", lines(text))
 }
 
-/// Returns whether colours are wanted: `NO_COLOR` is unset or empty.
+/// Returns whether colors are wanted: `NO_COLOR` is unset or empty.
 pub(super) fn wants_colours() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }

@@ -99,8 +99,8 @@ impl ModelSettings {
         }
     }
 
-    /// Returns the model's own properties as a catalogue entry. The window is not among them: here
-    /// it limits the prompt, in the catalogue it includes the answer.
+    /// Returns the model's own properties as a catalog entry. The window is not among them: here
+    /// it limits the prompt, in the catalog it includes the answer.
     pub(crate) fn entry(&self, name: &str) -> ModelEntry {
         let mut entry = ModelEntry::new(name);
         entry.tokenizer = self.tokenizer.map(|tokenizer| tokenizer.method(name));

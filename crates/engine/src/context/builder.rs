@@ -68,7 +68,7 @@ pub struct ContextBuilder {
 }
 
 impl ContextBuilder {
-    /// Sets the model: a name in the catalogue, or a [`Model`]. An unknown name gets conservative
+    /// Sets the model: a name in the catalog, or a [`Model`]. An unknown name gets conservative
     /// estimates and a warning.
     #[must_use]
     pub fn model(mut self, model: impl Into<Choice<Arc<Model>>>) -> Self {
@@ -76,7 +76,7 @@ impl ContextBuilder {
         self
     }
 
-    /// Sets the catalogue in which the name of the model is looked up. The default is the built-in
+    /// Sets the catalog in which the name of the model is looked up. The default is the built-in
     /// one.
     #[must_use]
     pub fn models(mut self, models: Models) -> Self {

@@ -8,6 +8,9 @@ use crate::summary::Summarise;
 /// The ledger grows in a conversation that is longer than this many windows.
 const LEDGER_WINDOWS: usize = 4;
 
+/// It does not grow beyond this many tokens: a longer list does not help a model.
+const MAX_GROWN_LEDGER: usize = 12_000;
+
 impl Draft<'_> {
     /// Returns the items, one per atom, oldest first.
     #[must_use]
@@ -34,12 +37,24 @@ impl Draft<'_> {
         self.total + if self.summary.is_some() { self.reserved() } else { self.summary_before }
     }
 
+    /// As [`Draft::projected`], and counts the summary that a later stage will ask for once
+    /// something is dropped.
+    #[must_use]
+    pub fn projected_with_summary(&self) -> usize {
+        let has_dropped = self.items.iter().any(|item| !item.treatment.is_sent());
+        let settings = self.stages.iter().find_map(|stage| stage.summary());
+        let block = settings.filter(|_| has_dropped).map_or(0, |settings| self.block(settings));
+        self.projected().max(self.total + block)
+    }
+
     /// Returns the most tokens that the summary block may take.
     #[must_use]
     pub fn reserved(&self) -> usize {
-        self.summary
-            .as_ref()
-            .map_or(0, |settings| self.marks.tokens(settings.max) + self.ledger_tokens(settings))
+        self.summary.as_ref().map_or(0, |settings| self.block(settings))
+    }
+
+    fn block(&self, settings: &Summarise) -> usize {
+        self.marks.tokens(settings.max) + self.ledger_tokens(settings)
     }
 
     /// Returns the most tokens of the ledger. More values compete for it in a long conversation, so
@@ -50,7 +65,7 @@ impl Draft<'_> {
         let conversation = self.history.tokens().saturating_sub(self.history.system_tokens());
         let usual = (self.marks.available * LEDGER_WINDOWS).max(1);
         let grown = base.saturating_mul(conversation) / usual;
-        base.max(grown.min(self.marks.tokens(settings.ledger_max)))
+        base.max(grown.min(self.marks.tokens(settings.ledger_max)).min(MAX_GROWN_LEDGER))
     }
 
     /// Returns whether the context would have more tokens than this.
@@ -119,7 +134,13 @@ impl Draft<'_> {
     /// Returns whether a stage of the policy replaces what is dropped with a summary.
     #[must_use]
     pub fn summarises(&self) -> bool {
-        self.stages.iter().any(|stage| stage.summarises())
+        self.stages.iter().any(|stage| stage.summary().is_some())
+    }
+
+    /// Returns how many of the newest steps the policy keeps, if it keeps a number of steps.
+    #[must_use]
+    pub fn steps_to_keep(&self) -> Option<usize> {
+        self.stages.iter().find_map(|stage| stage.steps())
     }
 
     /// Returns the first atom of the running turn.

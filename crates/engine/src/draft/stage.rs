@@ -8,6 +8,7 @@ use crate::history::History;
 use crate::ledger::Weights;
 use crate::model::Model;
 use crate::setting::FoldRule;
+use crate::summary::Summarise;
 
 /// What a stage can see when an atom is about to be sent for the first time.
 #[derive(Clone, Copy, Debug)]
@@ -75,9 +76,14 @@ pub trait Stage: Debug + Send + Sync {
         None
     }
 
-    /// Returns whether the stage replaces what is dropped with a summary.
-    fn summarises(&self) -> bool {
-        false
+    /// Returns how the stage summarizes what is dropped, if it does.
+    fn summary(&self) -> Option<&Summarise> {
+        None
+    }
+
+    /// Returns how many of the newest steps the stage keeps, if it keeps a number of steps.
+    fn steps(&self) -> Option<usize> {
+        None
     }
 
     /// Returns a warning about its settings, for people.

@@ -1,6 +1,6 @@
 //! Folds on request: from the user, for a summary that was made in the background, or because a
-//! provider refused a context as too long. From `Fold` on, each level keeps less than the one before
-//! it; `Resume` is for a restart.
+//! provider refused a context as too long. From `Fold` on, each level keeps less than the one
+//! before it; `Resume` is for a restart.
 
 use crate::draft::Draft;
 use crate::policy::Policy;
@@ -75,9 +75,11 @@ pub(super) fn apply_level(draft: &mut Draft<'_>, policy: &Policy, level: FoldLev
 
 /// Keeps the latest turns as request and answer. The running turn stays whole.
 fn keep_latest_turns(draft: &mut Draft<'_>, policy: &Policy) {
-    let max = policy.setting("halve.turns").and_then(|turns| turns.as_integer());
-    let max = max.and_then(|turns| usize::try_from(turns).ok());
-    let turns = turns_to_restore(max.unwrap_or(Halve::default().turns));
+    let max = policy
+        .setting("halve.turns")
+        .and_then(|turns| usize::try_from(turns.as_integer()?).ok())
+        .unwrap_or(Halve::default().turns);
+    let turns = turns_to_restore(max);
     keep_turns(draft, turns + 1, Reason::OlderThanRestart { turns });
     for turn in draft.kept_turns().into_iter().rev().skip(1) {
         to_request_and_answer(draft, turn);

@@ -88,10 +88,17 @@ impl<'a> Input<'a> {
         budget: Budget,
         model: &'a Model,
     ) -> Self {
-        let keep = Keep { pins: &[], lines: &[] };
-        let (forced, recalled) = (None, None);
-        let summaries = &[];
-        Self { history, generation, policy, budget, model, summaries, keep, forced, recalled }
+        Self {
+            history,
+            generation,
+            policy,
+            budget,
+            model,
+            summaries: &[],
+            keep: Keep { pins: &[], lines: &[] },
+            forced: None,
+            recalled: None,
+        }
     }
 }
 
@@ -321,7 +328,8 @@ fn marks_of(input: &Input<'_>) -> Marks {
     {
         marks = marks.limited(rule, tokens);
     }
-    if input.budget.cold {
+    // A mark in tokens is a promise of the policy, so it is never lowered.
+    if input.budget.cold && matches!(rule.high, Size::Share(_)) {
         // The whole prompt is written to the cache anyway, so a fold costs nothing extra now. It is
         // done once the context is half-way between the marks.
         marks.high = marks.low + (marks.high - marks.low) / 2;
@@ -406,8 +414,11 @@ fn reason_to_fold(
         return Some(Reason::ManyMessages { messages, max: rule.messages }.into());
     }
     let turns = input.generation.turns() + added.turns;
-    (rule.turns > 0 && turns > rule.turns)
-        .then(|| Reason::ManyTurns { turns, max: rule.turns }.into())
+    (rule.turns > 0 && turns > rule.turns).then(|| match rule.turns {
+        // Not a limit: the stages decide whether something is too long.
+        1 => Reason::EveryTurn.into(),
+        max => Reason::ManyTurns { turns, max }.into(),
+    })
 }
 
 /// Returns whether a fold is worth doing. It must free its share of what can be freed (`fold.free`,

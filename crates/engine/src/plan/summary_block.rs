@@ -9,7 +9,7 @@ use crate::history::{AtomKind, History, View};
 use crate::message::{Form, Message, Part, Role};
 use crate::reason::Reason;
 use crate::reduce;
-use crate::summary::{Placement, REFERENCE_ONLY, Summarise, Summary, digest};
+use crate::summary::{Language, Placement, REFERENCE_ONLY, Schema, Summarise, Summary, digest};
 use crate::tokens::Counter;
 
 /// The text that replaces folded messages.
@@ -63,7 +63,15 @@ impl SummaryBlock {
         }
         let head = header(settings, draft.history, &sources);
         let summary = best(supplied, &sources);
-        let budget = BlockBudget::new(draft, settings, &head, budget, summary.is_some());
+        let question = match settings.placement {
+            Placement::Mock => {
+                let language = Language::of_history(draft.history);
+                Schema::of(settings, language).question.clone()
+            }
+            Placement::Prefix | Placement::Own | Placement::System => String::new(),
+        };
+        let tokens = budget.saturating_sub(draft.history.counter().text(&question));
+        let budget = BlockBudget::new(draft, settings, &head, tokens, summary.is_some());
         let Body { text: body, open } = Body::write(draft, &atoms, summary, lines, &budget);
         let counter = draft.history.counter();
         let body_tokens = counter.text(&body);
@@ -88,7 +96,7 @@ impl SummaryBlock {
             stable,
             text: format!("{head}\n{body}{open}{ledger_section}\n---"),
             placement: settings.placement,
-            question: settings.question.clone(),
+            question,
             listed: ledger.values,
             reason,
             is_summarised,
@@ -134,11 +142,7 @@ impl BlockBudget {
         has_model_summary: bool,
     ) -> Self {
         let counter = draft.history.counter();
-        let question = match settings.placement {
-            Placement::Mock => counter.text(&settings.question),
-            _ => 0,
-        };
-        let available = tokens.saturating_sub(counter.text(head) + question + FRAME_TOKENS);
+        let available = tokens.saturating_sub(counter.text(head) + FRAME_TOKENS);
         // A model's summary may have lost values, so it always gets a ledger.
         let min_ledger = if has_model_summary { available / 6 } else { 0 };
         let ledger = draft.ledger_tokens(settings).max(min_ledger).min(available);

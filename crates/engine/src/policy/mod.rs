@@ -282,16 +282,14 @@ mod tests {
     /// Section F of the requirements: the presets carry the numbers their seeds document.
     #[test]
     fn presets_carry_the_documented_numbers() {
-        let documented: [(&str, &str, &str, toml::Value); 26] = [
+        let documented: [(&str, &str, &str, toml::Value); 24] = [
             ("window", "window", "messages", 40.into()),
             ("window", "trim", "over_chars", 1_000.into()),
             ("init", "fold", "high", 150_000.into()),
-            ("init", "digest", "keep_steps", 3.into()),
             ("init", "window", "steps", 3.into()),
             ("init", "summarise", "max", 4_000.into()),
             ("init", "trim", "over_chars", 5_000.into()),
             ("execute", "fold", "high", 700_000.into()),
-            ("execute", "digest", "keep_steps", 5.into()),
             ("execute", "window", "steps", 5.into()),
             ("chat", "fold", "high", 50_000.into()),
             ("chat", "halve", "turns", 20.into()),

@@ -40,7 +40,7 @@ impl Allowed {
             (Self::OneOf(names), toml::Value::String(name)) => names.contains(&name.as_str()),
             (Self::Words, toml::Value::Array(list)) => list.iter().all(toml::Value::is_str),
             (Self::Indices, toml::Value::Array(list)) => {
-                list.iter().all(|item| item.as_integer().is_some_and(|index| index >= 0))
+                list.iter().all(|item| item.as_integer().is_some_and(|number| number >= 1))
             }
             _ => false,
         }
@@ -61,7 +61,7 @@ impl fmt::Display for Allowed {
             Self::OneOf(names) => write!(f, "one of {}", names.join(", ")),
             Self::Text => f.write_str("a text"),
             Self::Words => f.write_str("a list of texts"),
-            Self::Indices => f.write_str("a list of message indices"),
+            Self::Indices => f.write_str("a list of message numbers, from 1"),
         }
     }
 }

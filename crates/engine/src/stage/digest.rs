@@ -14,12 +14,11 @@ pub(super) const SPEC: Spec = Spec {
     name: "digest",
     about: "reduce earlier turns to the user's request and the final answer",
     keys: &[
-        Key::new("keep_turns", Allowed::Whole(1, 1_000), "number of newest turns that stay whole"),
         Key::new(
-            "keep_steps",
+            "keep_turns",
             Allowed::Whole(1, 1_000),
-            "number of newest steps that stay whole, instead of turns; the running turn stays \
-             whole",
+            "number of newest turns that stay whole; with window.steps, that many steps and the \
+             running turn stay whole instead",
         ),
         Key::new("over", Allowed::Threshold, "only if the context has more tokens than this"),
     ],
@@ -30,17 +29,15 @@ pub(super) const SPEC: Spec = Spec {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Digest {
-    /// The number of newest turns that stay whole.
+    /// The number of newest turns that stay whole, unless the policy keeps a number of steps.
     pub keep_turns: usize,
-    /// The number of newest steps that stay whole, instead of turns.
-    pub keep_steps: Option<usize>,
     /// Only if the context has more tokens than this.
     pub over: Threshold,
 }
 
 impl Default for Digest {
     fn default() -> Self {
-        Self { keep_turns: 1, keep_steps: None, over: Threshold::default() }
+        Self { keep_turns: 1, over: Threshold::default() }
     }
 }
 
@@ -53,7 +50,7 @@ impl Stage for Digest {
         if !draft.is_over(self.over) {
             return;
         }
-        if let Some(steps) = self.keep_steps {
+        if let Some(steps) = draft.steps_to_keep() {
             reduce_before_steps(draft, steps);
             return;
         }

@@ -53,7 +53,7 @@ impl Stage for Halve {
         draft.drop_hidden(Reason::OldestHalf);
         while draft.kept_turns().len() > self.turns && drop_oldest_half(draft) {}
         let limit = draft.marks.mark(self.tokens).min(draft.marks.window);
-        while draft.projected() > limit {
+        while draft.projected_with_summary() > limit {
             let turns = draft.kept_turns();
             if turns.len() < self.few {
                 // The running turn is exempt (C2.3): the model still needs its steps.
@@ -68,10 +68,10 @@ impl Stage for Halve {
         }
         // The running turn alone is too long: its long texts are truncated, then older steps go
         // (C2.4).
-        if draft.projected() > limit {
+        if draft.projected_with_summary() > limit {
             draft.truncate_texts();
         }
-        while draft.projected() > limit && drop_older_steps(draft) {}
+        while draft.projected_with_summary() > limit && drop_older_steps(draft) {}
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) const SPEC: Spec = Spec {
         Key::new(
             "messages",
             Allowed::Indices,
-            "indexes of the messages to keep, from 0 with the system prompt",
+            "numbers of the messages to keep, from 1 without the system prompt",
         ),
     ],
     build: build::<Pin>,
@@ -35,7 +35,7 @@ pub struct Pin {
     pub task: bool,
     /// Truncate a task longer than this in the middle.
     pub max: Size,
-    /// The indexes of the messages to keep.
+    /// The numbers of the messages to keep, from 1 without the system prompt.
     pub messages: Vec<usize>,
 }
 
@@ -52,7 +52,8 @@ impl Stage for Pin {
 
     fn fold(&self, draft: &mut Draft<'_>) {
         for &message in &self.messages {
-            if let Some(at) = draft.history.atom_of(message) {
+            let index = draft.history.index_of(message);
+            if let Some(at) = index.and_then(|index| draft.history.atom_of(index)) {
                 draft.pin(at, Reason::Pinned);
             }
         }

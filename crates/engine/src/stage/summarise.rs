@@ -62,7 +62,11 @@ pub(super) const SPEC: Spec = Spec {
             "prompt for a model's summary, instead of the schema's English and Chinese ones",
         ),
         Key::new("heading", Allowed::Text, "the first line of the summary"),
-        Key::new("question", Allowed::Text, "the text of the mock user message"),
+        Key::new(
+            "question",
+            Allowed::Text,
+            "the text of the mock user message; empty for that of the schema",
+        ),
     ],
     build: build::<Summarise>,
 };
@@ -72,8 +76,8 @@ impl Stage for Summarise {
         SPEC.name
     }
 
-    fn summarises(&self) -> bool {
-        self.on
+    fn summary(&self) -> Option<&Self> {
+        self.on.then_some(self)
     }
 
     fn fold(&self, draft: &mut Draft<'_>) {

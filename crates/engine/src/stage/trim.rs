@@ -27,6 +27,12 @@ pub(super) const SPEC: Spec = Spec {
             Allowed::OneOf(&["history", "all"]),
             "only earlier turns, or the running turn too",
         ),
+        Key::new(
+            "whole",
+            Allowed::Size,
+            "results of at most this many tokens stay whole, in a window where that is more than \
+             over_chars",
+        ),
         Key::new("keep", Allowed::Size, "the newest tokens that stay as they are"),
         Key::new("over", Allowed::Threshold, "only if the context has more tokens than this"),
     ],
@@ -47,6 +53,8 @@ pub struct Trim {
     pub tail_chars: usize,
     /// In which turns.
     pub scope: Scope,
+    /// Results of at most this many tokens stay whole, even if they are longer than `over_chars`.
+    pub whole: Size,
     /// The newest tokens that stay as they are.
     pub keep: Size,
     /// Only if the context has more tokens than this.
@@ -83,19 +91,28 @@ impl Default for Trim {
             head_chars: 1_000,
             tail_chars: 1_000,
             scope: Scope::History,
+            whole: Size::Tokens(0),
             keep: Size::Tokens(0),
             over: Threshold::default(),
         }
     }
 }
 
+/// Characters per token, about, for a limit in tokens.
+const CHARS_PER_TOKEN: usize = 4;
+
 impl Trim {
-    fn truncate(&self, text: &str, earlier: Option<&Truncated>) -> Option<Shortened> {
+    fn truncate(
+        &self,
+        text: &str,
+        over_chars: usize,
+        earlier: Option<&Truncated>,
+    ) -> Option<Shortened> {
         let cut = match self.style {
             Style::Head => Cut::new(self.over_chars, 0),
             Style::HeadTail => Cut::new(self.head_chars, self.tail_chars),
         };
-        nth_char(text, self.over_chars).and_then(|_| truncate(text, &cut.after(earlier)))
+        nth_char(text, over_chars).and_then(|_| truncate(text, &cut.after(earlier)))
     }
 }
 
@@ -109,8 +126,11 @@ impl Stage for Trim {
             return;
         }
         let counter = *draft.history.counter();
+        let over_chars = self.over_chars.max(draft.marks.tokens(self.whole) * CHARS_PER_TOKEN);
         let shorten = |message: &Message| {
-            reduce::results(message, &counter, |text, earlier| self.truncate(text, earlier))
+            let truncate =
+                |text: &str, earlier: Option<&Truncated>| self.truncate(text, over_chars, earlier);
+            reduce::results(message, &counter, truncate)
         };
         let mut keep = draft.marks.tokens(self.keep);
         for at in draft.newest_first() {
@@ -124,7 +144,7 @@ impl Stage for Trim {
             if at >= draft.running() && self.scope == Scope::History {
                 continue;
             }
-            let reason = Reason::ResultsTruncated { characters: self.over_chars };
+            let reason = Reason::ResultsTruncated { characters: over_chars };
             draft.reduce(at, Treatment::Trimmed, reason, shorten);
         }
     }

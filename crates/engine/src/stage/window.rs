@@ -145,6 +145,10 @@ impl Stage for Window {
         }
     }
 
+    fn steps(&self) -> Option<usize> {
+        self.steps
+    }
+
     fn concern(&self, rule: &FoldRule) -> Option<String> {
         match (self.tokens, rule.high) {
             (Some(Size::Tokens(keep)), Size::Tokens(high)) if high < keep => Some(format!(

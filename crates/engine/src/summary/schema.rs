@@ -42,6 +42,9 @@ pub struct Schema {
     pub keys: Vec<String>,
     /// The prompt.
     pub request: String,
+    /// The text of the mock user message that a summary answers in the context
+    /// ([`Placement::Mock`](super::Placement::Mock)).
+    pub question: String,
 }
 
 /// The format of a summary.
@@ -75,6 +78,7 @@ struct File {
 struct Prompt {
     keys: Option<Vec<String>>,
     request: String,
+    question: Option<String>,
 }
 
 impl File {
@@ -86,6 +90,7 @@ impl File {
             form,
             keys: prompt.keys.unwrap_or_else(|| shared_keys.clone()),
             request: prompt.request,
+            question: prompt.question.unwrap_or_else(|| question(language).to_owned()),
         })
     }
 }
@@ -113,20 +118,38 @@ impl Schema {
             form: Form::Text,
             keys: Vec::new(),
             request: String::new(),
+            question: question(Language::English).to_owned(),
         };
         Self::named(GENERAL).unwrap_or_else(|| Arc::new(empty()))
     }
 
-    /// Returns the schema that a policy asks for. A prompt in the policy replaces the built-in ones
-    /// in both languages.
+    /// Returns the schema that a policy asks for. A prompt or a question in the policy replaces the
+    /// built-in ones in both languages.
     pub(crate) fn of(settings: &Summarise, language: Language) -> Arc<Self> {
-        let schema = Self::localized(&settings.schema, language).unwrap_or_else(Self::general);
-        if settings.prompt.trim().is_empty() {
-            return schema;
+        let mut schema = Self::localized(&settings.schema, language).unwrap_or_else(Self::general);
+        if !settings.question.trim().is_empty() {
+            Arc::make_mut(&mut schema).question.clone_from(&settings.question);
         }
-        // The headings belong to the prompt that was replaced.
-        let keys = if schema.form == Form::Text { Vec::new() } else { schema.keys.clone() };
-        Arc::new(Self { keys, request: settings.prompt.clone(), ..(*schema).clone() })
+        if !settings.prompt.trim().is_empty() {
+            let own = Arc::make_mut(&mut schema);
+            own.request.clone_from(&settings.prompt);
+            // The headings belong to the prompt that was replaced.
+            if own.form == Form::Text {
+                own.keys.clear();
+            }
+        }
+        schema
+    }
+}
+
+/// Returns the mock question of a schema that has none of its own.
+const fn question(language: Language) -> &'static str {
+    match language {
+        Language::English => {
+            "Summarize the conversation so far: what was asked, what was done, and what is still \
+             open."
+        }
+        Language::Chinese => "请总结到目前为止的对话：提出了什么要求、做了什么、还有什么没有完成。",
     }
 }
 

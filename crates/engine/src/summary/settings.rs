@@ -39,7 +39,7 @@ pub struct Summarise {
     pub prompt: String,
     /// The first line of the summary.
     pub heading: String,
-    /// The text of the mock user message, for [`Placement::Mock`].
+    /// The text of the mock user message, for [`Placement::Mock`]; empty for that of the schema.
     pub question: String,
 }
 
@@ -88,9 +88,7 @@ impl Default for Summarise {
             schema: GENERAL.into(),
             prompt: String::new(),
             heading: "Earlier in this conversation".into(),
-            question: "Summarize the conversation so far: what was asked, what was done, and \
-                       what is still open."
-                .into(),
+            question: String::new(),
         }
     }
 }

@@ -6,6 +6,8 @@ mod rows;
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
 
+use waterline::message::Role;
+
 use crate::entry::each_of_run;
 use crate::error::{LogError, Result};
 use crate::id::Id;
@@ -22,6 +24,8 @@ pub struct Exported {
     pub sessions: u64,
     /// Number of exported messages. A message that sessions share counts once.
     pub messages: u64,
+    /// Number of system prompts among the messages.
+    pub prompts: u64,
     /// The damaged data that was left out, one line of text each.
     pub damaged: Vec<String>,
 }
@@ -204,6 +208,7 @@ impl Export<'_> {
     /// position.
     fn run(&mut self, run: Run, mut parent: Option<Id>) -> (u64, Result<()>) {
         let mut upto = run.after;
+        let mut prompts = 0;
         let damaged = self.connection.damaged("the next message does not follow it");
         let out = &mut *self.out;
         let outcome = each_of_run(self.connection, run, &mut |entry| {
@@ -222,10 +227,12 @@ impl Export<'_> {
                 time: entry.time,
             };
             write_line(out, &Line::Message(Box::new(line)))?;
+            prompts += u64::from(entry.role == Role::System);
             parent = Some(entry.id);
             upto = entry.position;
             Ok(())
         });
+        self.report.prompts += prompts;
         (upto, outcome)
     }
 }

@@ -164,7 +164,7 @@ fn refused(line: usize, text: String) -> LogError {
 /// Adds the line number to errors about a line. Errors of the log itself are returned unchanged.
 fn at_line(number: usize, error: LogError) -> LogError {
     match error {
-        LogError::Refused(text) => refused(number, text),
+        LogError::Refused(refusal) => refused(number, refusal.to_string()),
         LogError::InvalidId { .. } | LogError::Missing { .. } | LogError::NoSession { .. } => {
             refused(number, error.to_string())
         }
@@ -191,7 +191,7 @@ fn check_first(number: usize, line: &Line) -> Result<()> {
 }
 
 fn decode(bytes: Bytes) -> Result<Vec<u8>> {
-    bytes.into_bytes().ok_or_else(|| LogError::Refused("invalid Base64".to_owned()))
+    bytes.into_bytes().ok_or_else(|| LogError::Refused("invalid Base64".into()))
 }
 
 /// Consecutive messages that are inserted together.
@@ -275,14 +275,15 @@ impl Import<'_> {
             self.flush()?;
             self.chain.parent = parent;
         }
-        let encoding = Encoding::named(&line.encoding)
-            .ok_or_else(|| LogError::Refused(format!("unknown encoding {:?}", line.encoding)))?;
+        let encoding = Encoding::named(&line.encoding).ok_or_else(|| {
+            LogError::Refused(format!("unknown encoding {:?}", line.encoding).into())
+        })?;
         let bytes = decode(line.bytes)?;
         if Id::of(parent, line.role, encoding, &bytes) != id {
-            return Err(LogError::Refused(format!(
-                "message {} was changed: its content does not match its id",
-                id.short()
-            )));
+            return Err(LogError::Refused(
+                format!("message {} was changed: its content does not match its id", id.short())
+                    .into(),
+            ));
         }
         let entry = Entry {
             id,

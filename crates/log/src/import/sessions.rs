@@ -86,7 +86,7 @@ impl Import<'_> {
         let bytes = decode(line.bytes)?;
         if blake3::hash(&bytes).to_hex().as_str() != line.hash {
             return Err(LogError::Refused(
-                "the tool definitions were changed: they do not match their hash".to_owned(),
+                "the tool definitions were changed: they do not match their hash".into(),
             ));
         }
         self.state.tools.insert(line.hash, Arc::new(bytes));
@@ -155,9 +155,12 @@ impl Import<'_> {
         let Some(id) = self.target_if_new(&line.session, at.position)? else { return Ok(()) };
         let session = session::load(self.connection, &id)?;
         if !Path::of(self.connection, session.tip)?.contains(at) {
-            return Err(LogError::Refused(format!(
-                "a request context of session {id} refers to a message outside the session"
-            )));
+            return Err(LogError::Refused(
+                format!(
+                    "a request context of session {id} refers to a message outside the session"
+                )
+                .into(),
+            ));
         }
         let SentLine { cleared, head, past, slots, fold, time, .. } = line;
         let key = frozen::add(

@@ -3,6 +3,7 @@
 use super::{Document, Filter, Relation, Session, text};
 use crate::encoding::{hash_name, parse_hash};
 use crate::error::{LogError, Result};
+use crate::refusal::Refusal;
 use crate::store::{Connection, Dialect, Row, checksum, values};
 use crate::tree::Tip;
 
@@ -143,9 +144,7 @@ pub(crate) fn list_readable(
 pub(crate) fn check_id(id: &str) -> Result<()> {
     if id.trim().is_empty() || id.len() > 400 || id.chars().any(char::is_control) {
         let shown: String = id.chars().take(40).collect();
-        return Err(LogError::Refused(format!(
-            "invalid session id {shown:?}: use 1 to 400 bytes without control characters"
-        )));
+        return Err(LogError::Refused(Refusal::SessionId(shown)));
     }
     Ok(())
 }

@@ -79,6 +79,7 @@ tables! {
     LEASE "lease" "lease of session" 1 [session holder token expires length]
     CONVERSATION "conversation" "conversation" 2 [id user_id session said position]
     VECTOR "vector" "vector of encoder" 2 [model content numbers]
+    NOTE_VECTOR "note_vector" "vector of a memory's line, of encoder" 3 [model memory hash numbers]
 }
 
 impl Table {

@@ -14,6 +14,7 @@ cases![
     artifacts_are_searched,
     search_finds_identifiers_and_their_parts,
     search_can_be_limited_to_a_session,
+    search_of_a_user_is_not_crowded_out_by_others,
     odd_queries_do_not_fail,
     erasing_a_session_deletes_all_its_data,
     erasing_keeps_messages_that_a_fork_shares,
@@ -105,6 +106,12 @@ fn artifacts_are_searched(backend: &dyn Backend) {
     assert!(shown.contains("module_133 compiled"), "{shown}");
     assert_eq!(found(&log, "module_133"), ["s/2"]);
     assert_eq!(log.search("module_133", Some("other"), 5).unwrap().len(), 0);
+    // Newer artifacts of other sessions do not hide it.
+    for number in 0..60 {
+        let text = format!("module_133 again, {number}");
+        log.put_artifact("other", "text/plain", "", text.into_bytes()).unwrap();
+    }
+    assert_eq!(log.search("module_133", Some("s"), 5).unwrap().len(), 1);
     // The message itself is the better hit if it has the words.
     assert!(log.search("module_0", None, 5).unwrap()[0].artifact.is_none());
     log.erase(&EraseTarget::Session("s".into())).unwrap();
@@ -138,6 +145,41 @@ fn search_can_be_limited_to_a_session(backend: &dyn Backend) {
     assert_eq!(log.search("needle", Some("b"), 10).unwrap().len(), 0);
     assert_eq!(found(&log, "needle").len(), 2);
     assert!(matches!(log.search("needle", Some("c"), 1), Err(LogError::NoSession { .. })));
+}
+
+fn search_of_a_user_is_not_crowded_out_by_others(backend: &dyn Backend) {
+    let log = backend.open();
+    let of = |id: &str, user: Option<&str>| {
+        log.create(Session { user: user.map(str::to_owned), ..Session::new(id) }).unwrap()
+    };
+    let say = |id: &str, texts: &[String]| {
+        let tip = log.session(id).unwrap().tip;
+        log.append(id, tip, texts.iter().map(|text| text_message(Role::User, text)).collect())
+            .unwrap();
+    };
+    of("ada", Some("ada"));
+    say("ada", &["common start".to_owned(), "the needle of ada".to_owned()]);
+    of("none", None);
+    say("none", &["common start".to_owned(), "the needle of all".to_owned()]);
+    // More than are scored, and newer.
+    of("eve", Some("eve"));
+    say("eve", &(0..500).map(|n| format!("the needle {n} of eve")).collect::<Vec<_>>());
+    let found = |user: Option<&str>, query: &str| -> Vec<String> {
+        let hits = log.search_of_user(query, user, 10).unwrap();
+        hits.iter()
+            .map(|hit| format!("{}/{}", hit.session.as_deref().unwrap_or("-"), hit.entry.position))
+            .collect()
+    };
+    assert_eq!(found(Some("ada"), "the needle"), ["ada/2"]);
+    assert_eq!(found(None, "the needle"), ["none/2"]);
+    assert_eq!(found(Some("ada"), "common"), ["ada/1"], "both have the same message");
+    assert_eq!(found(None, "common"), ["none/1"]);
+    assert!(found(Some("nobody"), "needle").is_empty());
+    // A fork has the messages up to its start.
+    let fork = log.fork("ada", Some(1), None).unwrap();
+    log.erase(&EraseTarget::Session("ada".into())).unwrap();
+    assert_eq!(found(Some("ada"), "common"), [format!("{}/1", fork.id)]);
+    assert!(found(Some("ada"), "needle").is_empty());
 }
 
 fn odd_queries_do_not_fail(backend: &dyn Backend) {

@@ -1,9 +1,9 @@
-//! Vectors of messages.
+//! Vectors of messages and of the lines of memories.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use waterline::message::Role;
-use waterline_log::{EraseTarget, Id, Log};
+use waterline_log::{EraseTarget, Id, Log, NoteHash};
 
 use crate::backend::{Backend, parse, session, text_message};
 use crate::cases;
@@ -15,6 +15,7 @@ cases![
     a_second_vector_does_not_replace_the_first,
     erasing_deletes_the_vectors_that_no_session_shares,
     the_vectors_of_an_encoder_can_be_deleted,
+    lines_of_a_memory_have_vectors,
 ];
 
 fn unencoded(log: &Log, model: &str) -> Vec<String> {
@@ -116,4 +117,27 @@ fn the_vectors_of_an_encoder_can_be_deleted(backend: &dyn Backend) {
     log.put_vectors("new", &[(one, vec![1.0])]).unwrap();
     assert_eq!(log.delete_vectors("old").unwrap(), 2);
     assert_eq!(log.vector_counts().unwrap(), BTreeMap::from([("new".into(), 1)]));
+}
+
+fn lines_of_a_memory_have_vectors(backend: &dyn Backend) {
+    let log = backend.open();
+    let lines: Vec<NoteHash> = (0..150).map(|number| [number; 32]).collect();
+    let vectors: Vec<_> = lines.iter().map(|line| (*line, vec![1.0, 0.0])).collect();
+    assert_eq!(log.unencoded_notes("a", "/m", &lines).unwrap(), lines);
+    log.put_note_vectors("a", "/m", &vectors[..140]).unwrap();
+    log.put_note_vectors("a", "/m", &[(lines[0], vec![0.0, 1.0]), (lines[140], vec![])]).unwrap();
+    log.put_note_vectors("b", "/m", &[(lines[1], vec![0.0, 1.0])]).unwrap();
+    assert_eq!(log.unencoded_notes("a", "/m", &lines).unwrap(), lines[141..]);
+    assert_eq!(log.unencoded_notes("a", "/other", &lines).unwrap().len(), 150);
+    let found = log.note_vectors("/m", &lines).unwrap();
+    assert_eq!((found["a"].len(), found["b"].len()), (141, 1));
+    assert_eq!(found["a"][&lines[0]], [1.0, 0.0], "a second vector does not replace the first");
+    assert_eq!(found["a"][&lines[140]], [0.0_f32; 0]);
+    assert!(log.note_vectors("/other", &lines).unwrap().is_empty());
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    // What is no longer in the files goes.
+    assert_eq!(log.delete_other_note_vectors("/m", &lines[..2]).unwrap(), 139);
+    assert_eq!(log.note_vectors("/m", &lines).unwrap()["a"].len(), 2);
+    log.delete_vectors("a").unwrap();
+    assert_eq!(log.note_vectors("/m", &lines).unwrap().keys().collect::<Vec<_>>(), ["b"]);
 }

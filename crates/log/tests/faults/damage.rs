@@ -163,3 +163,33 @@ pub(crate) fn erased_text_is_gone_from_the_files() {
     assert!(!anywhere(b"hippogriff"));
     assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
 }
+
+/// Undoing a change must not follow a record that damage has changed.
+pub(crate) fn a_damaged_record_of_changed_files_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log.db");
+    let log = Log::open(&path.display().to_string()).unwrap();
+    log.create(Session::new("s")).unwrap();
+    let mut ids = Vec::new();
+    for text in ["one", "two", "three"] {
+        let tip = log.session("s").unwrap().tip;
+        log.append("s", tip, vec![message(text)]).unwrap();
+        ids.push(log.newest_id("s").unwrap().unwrap());
+        if text == "two" {
+            let record = br#"{"path":"/srv/project/a"}"#.to_vec();
+            let at = log.session("s").unwrap().tip;
+            log.put_file_changes("s", at, record, Vec::new()).unwrap();
+        }
+    }
+    assert_eq!(log.file_changes_since("s", ids[0]).unwrap().redone.len(), 1);
+    drop(log);
+    let mut bytes = std::fs::read(&path).unwrap();
+    // The number of the record, in front of its content: damage there changes the order.
+    let needle = format!("{} 0", ids[1]).into_bytes();
+    let at = bytes.windows(needle.len()).position(|window| window == needle).unwrap();
+    bytes[at + needle.len() - 1] = b'1';
+    std::fs::write(&path, bytes).unwrap();
+    let log = Log::open(&path.display().to_string()).unwrap();
+    let error = log.file_changes_since("s", ids[0]).unwrap_err();
+    assert!(matches!(error, LogError::Damaged { .. }), "{error}");
+}

@@ -66,22 +66,30 @@ pub(crate) fn a_file_of_every_format_opens() {
     };
     // Format 1 has two databases: one with an agent session in the middle of a turn, one without.
     check(&open("1.db"));
-    for name in ["1-agent.db", "2.db", "3.db", "4.db", "5.db"] {
+    for name in ["1-agent.db", "2.db", "3.db", "4.db", "5.db", "6.db"] {
         let log = open(name);
         check(&log);
         check_working(&log);
     }
     check_vectors(&open("5.db"));
+    check_note_vectors(&open("6.db"));
     let formats = std::fs::read_dir(fixtures()).unwrap().flatten();
     let count =
         formats.filter(|file| file.path().extension().is_some_and(|end| end == "db")).count();
-    assert_eq!(count, 6, "every fixture was opened");
+    assert_eq!(count, 7, "every fixture was opened");
 }
 
 /// Checks the vectors, which exist since format 5.
 pub(crate) fn check_vectors(log: &Log) {
     let first = log.entries("main").unwrap()[0].id;
     assert_eq!(log.vectors(&[first]).unwrap()["encoder-1"][&first], [1.0, 0.0]);
+}
+
+/// Checks the vectors of memory files, which exist since format 6.
+pub(crate) fn check_note_vectors(log: &Log) {
+    check_vectors(log);
+    let found = log.note_vectors("/memory", &[[7; 32]]).unwrap();
+    assert_eq!(found["encoder-1"][&[7; 32]], [0.0, 1.0]);
 }
 
 /// Checks the session of an agent that waits for an approval, with todos, tools and checkpoints.

@@ -61,6 +61,11 @@ fn main() {
         true,
         flips::a_damaged_row_does_not_stop_an_export,
     );
+    add(
+        "a_damaged_record_of_changed_files_is_refused",
+        true,
+        damage::a_damaged_record_of_changed_files_is_refused,
+    );
     add("erased_text_is_gone_from_the_files", true, damage::erased_text_is_gone_from_the_files);
     add(
         "no_writes_are_accepted_after_a_failed_write",

@@ -109,7 +109,7 @@ pub(crate) fn a_newer_format_on_a_server_is_refused() {
 pub(crate) fn a_schema_of_every_format_opens() {
     let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/formats");
     for (name, is_working) in
-        [("1", false), ("1-agent", true), ("2", true), ("3", true), ("4", true), ("5", true)]
+        ["1", "1-agent", "2", "3", "4", "5", "6"].map(|name| (name, name != "1"))
     {
         let sql = std::fs::read_to_string(directory.join(format!("{name}.postgres.sql"))).unwrap();
         let schema = new_schema("kept");
@@ -119,8 +119,10 @@ pub(crate) fn a_schema_of_every_format_opens() {
         if is_working {
             formats::check_working(&log);
         }
-        if name == "5" {
-            formats::check_vectors(&log);
+        match name {
+            "5" => formats::check_vectors(&log),
+            "6" => formats::check_note_vectors(&log),
+            _ => {}
         }
         drop(log);
         drop_schema(&schema);

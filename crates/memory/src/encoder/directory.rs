@@ -73,7 +73,7 @@ impl ModelDirectory {
     }
 
     /// Copies model files from a file or a directory, and returns the names of their encoders.
-    /// Known files are recognised by their SHA-256. Any other needs its hash in `confirmed`, and
+    /// Known files are recognized by their SHA-256. Any other needs its hash in `confirmed`, and
     /// belongs to the encoder `name`, by default called like its directory.
     ///
     /// # Errors

@@ -61,12 +61,13 @@ impl SentenceVectors {
                 inputs.push((input, tensor.into()));
             }
         }
-        let output = self.model.output_ids().first().copied();
-        let output = output.ok_or_else(|| failed("the model has no output".to_owned()))?;
-        let outputs = self.model.run(inputs, &[output], None);
-        let outputs = outputs.map_err(|error| failed(error.to_string()))?;
-        let states = outputs.into_iter().next();
-        let states: NdTensor<f32, 3> = states
+        let first = self.model.output_ids().first().copied();
+        let output = first.ok_or_else(|| failed("the model has no output".to_owned()))?;
+        let computed = self.model.run(inputs, &[output], None);
+        let outputs = computed.map_err(|error| failed(error.to_string()))?;
+        let states: NdTensor<f32, 3> = outputs
+            .into_iter()
+            .next()
             .and_then(|states| states.try_into().ok())
             .ok_or_else(|| failed("the output has no vector for each token".to_owned()))?;
         let rows = batch.iter().enumerate();

@@ -40,16 +40,16 @@ impl WordVectors {
     pub fn load(name: &str, table: &[u8], tokenizer: &[u8]) -> Result<Self, ModelError> {
         let tokenizer = Merges::read(tokenizer)?;
         let short = || ModelError::new(EXPECTED, "the file is too short");
-        let (length, rest) = table.split_at_checked(8).ok_or_else(short)?;
-        let length = length.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
-        let length = usize::try_from(length).map_err(|_| short())?;
-        let (header, data) = rest.split_at_checked(length).ok_or_else(short)?;
-        let header: serde_json::Value =
-            serde_json::from_slice(header).map_err(|error| ModelError::new(EXPECTED, error))?;
-        let header = header.get(TABLE).cloned().unwrap_or_default();
-        let header: Header =
-            serde_json::from_value(header).map_err(|error| ModelError::new(EXPECTED, error))?;
-        let ([rows, size], [start, end]) = (header.shape, header.data_offsets);
+        let (prefix, rest) = table.split_at_checked(8).ok_or_else(short)?;
+        let number = prefix.iter().rev().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
+        let length = usize::try_from(number).map_err(|_| short())?;
+        let (json, data) = rest.split_at_checked(length).ok_or_else(short)?;
+        let tables: serde_json::Value =
+            serde_json::from_slice(json).map_err(|error| ModelError::new(EXPECTED, error))?;
+        let header: Header = serde_json::from_value(tables.get(TABLE).cloned().unwrap_or_default())
+            .map_err(|error| ModelError::new(EXPECTED, error))?;
+        let [rows, size] = header.shape;
+        let [start, end] = header.data_offsets;
         let bytes = rows.checked_mul(size).and_then(|count| count.checked_mul(2));
         let values = data.get(start..end).ok_or_else(short)?.to_vec();
         if header.dtype != "F16" || bytes != Some(values.len()) {

@@ -41,7 +41,9 @@ impl WordPiece {
             let id = vocabulary.get(name).copied();
             id.ok_or_else(|| ModelError::new(EXPECTED, format!("it has no {name}")))
         };
-        let (start, end, unknown) = (special("[CLS]")?, special("[SEP]")?, special("[UNK]")?);
+        let start = special("[CLS]")?;
+        let end = special("[SEP]")?;
+        let unknown = special("[UNK]")?;
         Ok(Self { vocabulary, start, end, unknown })
     }
 

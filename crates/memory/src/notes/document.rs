@@ -57,7 +57,7 @@ pub enum Added {
     New,
     /// The file had it already.
     Known,
-    /// It replaced this fact, which moved to the superseded ones.
+    /// It replaced this fact, or several with `; ` between them, which moved to the superseded ones.
     Replaced(String),
 }
 
@@ -80,23 +80,30 @@ impl Document {
     /// Adds a fact to its section. A known fact is not added twice. A fact that it contradicts
     /// moves to the superseded ones.
     pub(crate) fn add(&mut self, note: &Note) -> Added {
-        let mut replaced = None;
+        let mut replaced: Vec<(usize, Line)> = Vec::new();
         for (at, known) in self.entries() {
             if known.topic == Topic::Superseded {
                 continue;
             }
+            // Rules are the user's words, and a fact may come from elsewhere.
+            let is_protected = note.topic == Topic::Fact && known.topic != Topic::Fact;
             match compare(&note.line.text, &known.line.text) {
                 Relation::Same => return Added::Known,
-                Relation::Contradiction => replaced = Some((at, known.line)),
+                Relation::Contradiction if is_protected => {}
+                Relation::Contradiction => replaced.push((at, known.line)),
                 Relation::Different => {}
             }
         }
-        if let Some((at, line)) = &replaced {
+        // From the end, so that the numbers of the other lines stay valid.
+        for (at, _) in replaced.iter().rev() {
             self.lines.remove(*at);
+        }
+        for (_, line) in &replaced {
             self.insert(Topic::Superseded, line);
         }
         self.insert(note.topic, &note.line);
-        replaced.map_or(Added::New, |(_, line)| Added::Replaced(line.text))
+        let texts: Vec<String> = replaced.into_iter().map(|(_, line)| line.text).collect();
+        if texts.is_empty() { Added::New } else { Added::Replaced(texts.join("; ")) }
     }
 
     /// Removes the fact with this number, counted from 0 in the order of [`Self::notes`].
@@ -197,6 +204,29 @@ mod tests {
                 (Topic::Superseded, "The staging database is on port 5432.".to_owned()),
             ]
         );
+    }
+
+    #[test]
+    fn every_line_that_is_contradicted_is_superseded() {
+        // A person may have written two versions.
+        let mut document =
+            Document::parse("- The API is on port 80\n- other\n- The API is on port 81\n");
+        let added = document.add(&note(Topic::Fact, "The API is on port 82"));
+        let both = "The API is on port 80; The API is on port 81".to_owned();
+        assert_eq!(added, Added::Replaced(both));
+        let topics: Vec<Topic> = document.notes().iter().map(|note| note.topic).collect();
+        assert_eq!(topics.iter().filter(|topic| **topic == Topic::Superseded).count(), 2);
+    }
+
+    #[test]
+    fn fact_does_not_supersede_a_rule() {
+        let mut document = Document::parse("");
+        document.add(&note(Topic::Instruction, "Always answer in French."));
+        assert_eq!(document.add(&note(Topic::Fact, "Always answer in German.")), Added::New);
+        assert_eq!(document.notes()[0].topic, Topic::Instruction);
+        let replaced = Added::Replaced("Always answer in French.".to_owned());
+        document.remove(1);
+        assert_eq!(document.add(&note(Topic::Instruction, "Always answer in Dutch.")), replaced);
     }
 
     #[test]

@@ -14,9 +14,12 @@ const MAX_BYTES: u64 = 4_000_000;
 /// The name of the file that locks the directory for programs. Editors do not respect it.
 const LOCK: &str = ".memory.lock";
 
-/// The beginning of the name of a file that is being swapped with the memory. The hashes of the old
-/// and of the new content follow.
-const SWAP: &str = ".memory.swap-";
+/// Returns the beginning of the name of a file that is being swapped with another one. The hashes of
+/// the old and of the new content follow.
+fn swap_name(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    format!(".{}.swap-", stem.to_lowercase())
+}
 
 /// Opens a regular file. A symbolic link in its place could point to a file that programs execute,
 /// and opening a pipe would block.
@@ -71,8 +74,8 @@ pub(crate) fn lock(directory: &Path) -> io::Result<File> {
 /// Replaces a file whose content was `before`. Returns what the file has instead if a person saved
 /// it in the meantime; then nothing was replaced. The caller holds the lock.
 ///
-/// The files are swapped, so that what a person saves in the last moment is not lost. The name of the
-/// swapped file tells the next process what both files had, if this one is killed in between.
+/// The files are swapped, so that what a person saves in the last moment is not lost. The name of
+/// the swapped file tells the next process what both files had, if this one is killed in between.
 pub(crate) fn replace(path: &Path, before: &str, after: &str) -> io::Result<Result<(), String>> {
     let new = path.with_extension("md.new");
     let mut file = open(&new, OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC)?;
@@ -87,7 +90,7 @@ pub(crate) fn replace(path: &Path, before: &str, after: &str) -> io::Result<Resu
         std::fs::remove_file(&new)?;
         return Ok(Err(now));
     }
-    let swap = path.with_file_name(format!("{SWAP}{}-{}", hash(before), hash(after)));
+    let swap = path.with_file_name(format!("{}{}-{}", swap_name(path), hash(before), hash(after)));
     std::fs::rename(&new, &swap)?;
     renameat_with(CWD, &swap, CWD, path, RenameFlags::EXCHANGE)?;
     let found = read(&swap)?;
@@ -111,7 +114,7 @@ pub(crate) fn replace(path: &Path, before: &str, after: &str) -> io::Result<Resu
 pub(crate) fn recover(path: &Path) -> io::Result<()> {
     for swap in swaps(path)? {
         let name = swap.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let hashes = name.strip_prefix(SWAP).and_then(|hashes| hashes.split_once('-'));
+        let hashes = name.strip_prefix(&swap_name(path)).and_then(|hashes| hashes.split_once('-'));
         let left = hash(&read(&swap)?);
         let is_ours = hashes.is_none_or(|(before, after)| left == before || left == after);
         let now = hash(&read(path)?);
@@ -128,7 +131,8 @@ pub(crate) fn recover(path: &Path) -> io::Result<()> {
 /// Returns the files that killed processes left.
 pub(crate) fn swaps(path: &Path) -> io::Result<Vec<PathBuf>> {
     let Some(directory) = path.parent() else { return Ok(Vec::new()) };
-    let is_swap = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with(SWAP);
+    let start = swap_name(path);
+    let is_swap = |name: &std::ffi::OsStr| name.to_string_lossy().starts_with(&start);
     let entries = match std::fs::read_dir(directory) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
@@ -151,7 +155,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("MEMORY.md");
         std::fs::write(&path, file).unwrap();
-        let name = format!("{SWAP}{}-{}", hash(before), hash(after));
+        let name = format!("{}{}-{}", swap_name(&path), hash(before), hash(after));
         std::fs::write(directory.path().join(name), swap).unwrap();
         recover(&path).unwrap();
         assert!(swaps(&path).unwrap().is_empty());

@@ -12,11 +12,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-pub(crate) use file::open;
+pub(crate) use file::{lock, open, read as read_small, recover, replace, swaps};
 
 pub use document::{Added, Note, Topic};
 pub use line::{Line, Source};
 pub use secret::has_secret;
+pub(crate) use secret::without_secrets;
 
 use document::Document;
 use journal::Journal;
@@ -139,14 +140,14 @@ impl Notes {
         let mut before = file::read(&path)?;
         for _ in 0..TRIES {
             if before.is_empty() && path.exists() {
-                before = read_when_saved(&path)?;
+                before = when_saved(|| file::read(&path))?;
             }
             let earlier = Document::parse(&before);
             let mut document = earlier.clone();
             let restored = journal.restore(&mut document)?;
             let Some(result) = work(&mut document) else { return Ok(None) };
             let after = document.text();
-            match replace(&path, &before, &after)? {
+            match replace_changed(&path, &before, &after)? {
                 Ok(()) => {
                     journal.record(&earlier, &document, &restored)?;
                     return Ok(Some(result));
@@ -175,10 +176,10 @@ impl Notes {
 
 /// Reads a file that is empty: many editors empty a file before they write it. A file that stays
 /// empty is what the person wants.
-fn read_when_saved(path: &Path) -> io::Result<String> {
+pub(crate) fn when_saved(read: impl Fn() -> io::Result<String>) -> io::Result<String> {
     let deadline = Instant::now() + SAVING;
     loop {
-        let text = file::read(path)?;
+        let text = read()?;
         if !text.is_empty() || Instant::now() >= deadline {
             return Ok(text);
         }
@@ -186,8 +187,8 @@ fn read_when_saved(path: &Path) -> io::Result<String> {
     }
 }
 
-fn replace(path: &Path, before: &str, after: &str) -> io::Result<Result<(), String>> {
-    if before == after { Ok(Ok(())) } else { file::replace(path, before, after) }
+fn replace_changed(path: &Path, before: &str, after: &str) -> io::Result<Result<(), String>> {
+    if before == after { Ok(Ok(())) } else { replace(path, before, after) }
 }
 
 #[cfg(test)]

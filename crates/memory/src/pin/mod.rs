@@ -2,7 +2,7 @@
 //! preferences ("I prefer tabs"). Later questions share no words with them, so search alone misses
 //! them.
 //!
-//! This module recognises them in one message. Only messages of the user are passed to it; text of
+//! This module recognizes them in one message. Only messages of the user are passed to it; text of
 //! tools, files, models and other people never becomes an instruction.
 
 mod patterns;

@@ -96,7 +96,8 @@ pub fn decoder(wire: Wire) -> Box<dyn Decoder> {
     format(wire).decoder()
 }
 
-/// Returns a whole answer as the events of a stream; empty if the text is not an answer of the wire.
+/// Returns a whole answer as the events of a stream; empty if the text is not an answer of the
+/// wire.
 #[must_use]
 pub fn whole_answer(wire: Wire, json: &str) -> Vec<String> {
     format(wire).whole_answer(json)

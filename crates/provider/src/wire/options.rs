@@ -11,7 +11,7 @@ pub struct Options {
     /// The output token limit.
     pub max_tokens: Option<usize>,
     /// Whether OpenAI's chat is sent the limit as `max_completion_tokens`; by default as the
-    /// built-in model catalogue says.
+    /// built-in model catalog says.
     pub max_completion_tokens: Option<bool>,
     /// The sampling temperature.
     pub temperature: Option<f64>,

@@ -1,4 +1,4 @@
-//! Draws line charts over windows as SVG. The page's CSS sets the colours of the classes.
+//! Draws line charts over windows as SVG. The page's CSS sets the colors of the classes.
 
 use std::fmt::Write;
 

@@ -14,12 +14,18 @@ use rustix::process::{getgid, getuid};
 use rustix::thread::UnshareFlags;
 
 /// Gives this process its own mount namespace, in a user namespace if it is not privileged. Mounts
-/// made in it are not visible outside, and commands started from it cannot undo them.
+/// made in it are not visible outside, and commands started from it cannot undo them. `probe`
+/// tries the same in another process.
 ///
 /// The process must have only one thread.
-pub(crate) fn enter() -> io::Result<()> {
+pub(crate) fn enter(probe: impl FnOnce() -> bool) -> io::Result<()> {
     let (user, group) = (getuid().as_raw(), getgid().as_raw());
     if unshare(UnshareFlags::NEWNS).is_err() {
+        // Some systems create the namespace and then refuse to map the user, who would have no
+        // files of their own in it. A process cannot leave it again.
+        if !probe() {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
         unshare(UnshareFlags::NEWUSER | UnshareFlags::NEWNS)?;
         std::fs::write("/proc/self/setgroups", "deny")?;
         std::fs::write("/proc/self/uid_map", format!("{user} {user} 1"))?;

@@ -1,20 +1,34 @@
 //! Keeps protected paths as they are: makes them read-only before a command, and checks them after
 //! it.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
-use super::find::{Found, find};
+use super::find::{Found, Item, LIMITS, Limits, find};
 use super::put_back::{self, rename_blocked};
 use super::snapshot::Snapshot;
 use super::{Blocked, GIT_CONFIG, GIT_HOOKS, git};
 use crate::rules::Rules;
 
+/// Maximum number of reported directories that could not be searched.
+const MAX_UNCHECKED: usize = 10;
+
 /// The protected paths as they were before a command.
 #[derive(Debug)]
 pub(crate) struct Guard {
     before: Found,
+    limits: Limits,
     /// The contents, if the paths could not be made read-only.
     snapshot: Option<Snapshot>,
+}
+
+/// The result of a check.
+#[derive(Debug, Default)]
+pub(crate) struct Checked {
+    /// Protected paths that were put back.
+    pub(crate) blocked: Vec<Blocked>,
+    /// Paths that could not be searched or renamed.
+    pub(crate) unchecked: Vec<PathBuf>,
 }
 
 impl Guard {
@@ -24,42 +38,86 @@ impl Guard {
         rules: &Rules,
         make_read_only: impl FnOnce(&[&Path]) -> std::io::Result<()>,
     ) -> Self {
-        let before = find(rules);
+        Self::with_limits(rules, LIMITS, make_read_only)
+    }
+
+    fn with_limits(
+        rules: &Rules,
+        limits: Limits,
+        make_read_only: impl FnOnce(&[&Path]) -> std::io::Result<()>,
+    ) -> Self {
+        let before = find(rules, false, limits.before, None);
         // A mount would follow a link. The target of a link is an item of its own.
         let paths = before.items.iter().filter(|(_, item)| item.link.is_none());
         let paths: Vec<&Path> = paths.map(|(path, _)| path.as_path()).collect();
-        let is_mounted = paths.is_empty() || make_read_only(&paths).is_ok();
-        let snapshot = (!is_mounted).then(|| Snapshot::take(&before.items));
-        Self { before, snapshot }
+        if paths.is_empty() || make_read_only(&paths).is_ok() {
+            return Self { before, limits, snapshot: None };
+        }
+        let before = find(rules, true, limits.before, None);
+        let snapshot = Some(Snapshot::take(&before.items));
+        Self { before, limits, snapshot }
     }
 
     /// Puts back what the command changed, and renames protected paths that it created. No process
     /// of the command may be running anymore.
-    pub(crate) fn check(&self, rules: &Rules) -> Vec<Blocked> {
-        let mut blocked = self.snapshot.as_ref().map(Snapshot::restore).unwrap_or_default();
-        blocked.extend(self.restore_links());
-        let after = find(rules);
-        if !(self.before.complete && after.complete) {
-            // New paths cannot be recognized if a directory was not searched.
-            return blocked;
+    pub(crate) fn check(&self, rules: &Rules) -> Checked {
+        let mut blocked = Vec::new();
+        if let Some(snapshot) = &self.snapshot {
+            snapshot.restore(&mut blocked);
         }
+        blocked.extend(self.restore_links());
+        let with_parts = self.snapshot.is_some();
+        let after = find(rules, with_parts, self.limits.after, Some(&self.before));
+        let mut unchecked = self.unchecked(&after, rules);
+        let restored = blocked.len();
         for (path, item) in &after.items {
-            let is_known = self.before.items.contains_key(path)
-                || self.is_moved(item.id)
-                || [GIT_CONFIG, GIT_HOOKS].contains(&item.name) && git::is_harmless(path);
-            // A new link is renamed, which leaves its target unprotected.
-            let is_of_new_link =
-                item.via.as_ref().is_some_and(|link| !self.before.items.contains_key(link));
-            let is_known = is_known || is_of_new_link;
-            if is_known || blocked.iter().any(|earlier| is_part(path, earlier)) {
+            if self.is_known(path, item) || blocked.iter().any(|earlier| is_part(path, earlier)) {
                 continue;
             }
             // Without its `HEAD`, git does not recognize a git directory.
             let path = if item.is_bare { path.join("HEAD") } else { path.clone() };
-            let moved_to = rename_blocked(&path);
-            blocked.push(Blocked { path, name: item.name.to_owned(), moved_to });
+            match rename_blocked(&path) {
+                None => unchecked.push(path),
+                moved_to => blocked.push(Blocked { path, name: item.name.to_owned(), moved_to }),
+            }
         }
-        blocked
+        if blocked.len() > restored
+            && let Some(snapshot) = &self.snapshot
+        {
+            // A link that was renamed now may have been in the way.
+            snapshot.restore(&mut blocked);
+            let mut paths = BTreeSet::new();
+            blocked.retain(|one| paths.insert(one.path.clone()));
+        }
+        Checked { blocked, unchecked }
+    }
+
+    /// Returns the directories in which the command may have created a protected path unnoticed.
+    fn unchecked(&self, after: &Found, rules: &Rules) -> Vec<PathBuf> {
+        let root_of = |path: &PathBuf| rules.guarded.iter().find(|root| path.starts_with(root));
+        let roots: BTreeSet<&PathBuf> = after.unsearched.iter().filter_map(root_of).collect();
+        let unreadable = after.unreadable.difference(&self.before.unreadable);
+        roots.into_iter().chain(unreadable).take(MAX_UNCHECKED).cloned().collect()
+    }
+
+    /// Returns whether a path may stay where it is.
+    fn is_known(&self, path: &Path, item: &Item) -> bool {
+        // A new link is renamed, which leaves its target unprotected.
+        let is_of_new_link =
+            item.via.as_ref().is_some_and(|link| !self.before.items.contains_key(link));
+        self.is_unchanged(path, item)
+            || self.is_moved(item.id)
+            || [GIT_CONFIG, GIT_HOOKS].contains(&item.name) && git::is_harmless(path)
+            || is_of_new_link
+    }
+
+    /// Returns whether a path is what it was before. A read-only path cannot be renamed, but a
+    /// directory above it can, and then a copy can take its place.
+    fn is_unchanged(&self, path: &Path, item: &Item) -> bool {
+        let Some(before) = self.before.items.get(path) else { return false };
+        // The contents of a snapshot were restored, into new files if necessary.
+        let is_same_file = self.snapshot.is_some() || before.id == item.id;
+        before.link == item.link && (before.link.is_some() || is_same_file)
     }
 
     /// Returns whether a path existed before under another name. It was read-only, so its content
@@ -95,19 +153,26 @@ fn is_part(path: &Path, blocked: &Blocked) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
+    use std::os::unix::fs::symlink;
 
     use super::*;
 
     /// Runs `change` between the two halves of a guard that cannot make paths read-only.
-    fn blocked_by(directory: &Path, change: impl FnOnce()) -> Vec<PathBuf> {
+    fn checked(directory: &Path, limits: Limits, change: impl FnOnce()) -> Checked {
         let root = directory.canonicalize().unwrap();
         let rules =
             Rules { write: vec![root.clone()], guarded: vec![root.clone()], ..Rules::default() };
         let refused = |_: &[&Path]| Err(std::io::ErrorKind::PermissionDenied.into());
-        let guard = Guard::new(&rules, refused);
+        let guard = Guard::with_limits(&rules, limits, refused);
         change();
-        let blocked = guard.check(&rules);
+        guard.check(&rules)
+    }
+
+    /// Returns the paths that were put back.
+    fn blocked_by(directory: &Path, change: impl FnOnce()) -> Vec<PathBuf> {
+        let root = directory.canonicalize().unwrap();
+        let Checked { blocked, unchecked } = checked(directory, LIMITS, change);
+        assert_eq!(unchecked, Vec::<PathBuf>::new());
         blocked.iter().map(|one| one.path.strip_prefix(&root).unwrap().to_owned()).collect()
     }
 
@@ -142,5 +207,108 @@ mod tests {
         assert_eq!((read("other"), read("sub/.git/objects/2")), ("new".into(), "new".into()));
         assert!(!at("sub/.git/hooks/pre-commit").exists() && !at(".envrc").exists());
         assert_eq!(blocked_by(temp.path(), || write("other", "newer")), Vec::<PathBuf>::new());
+    }
+
+    #[test]
+    fn links_and_large_files_are_restored_or_renamed() {
+        let temp = tempfile::tempdir().unwrap();
+        let at = |name: &str| temp.path().join(name);
+        for directory in [".git/hooks", ".vscode", ".cargo"] {
+            std::fs::create_dir_all(at(directory)).unwrap();
+        }
+        for name in [".git/config", ".vscode/a.json", ".cargo/config.toml"] {
+            std::fs::write(at(name), "own").unwrap();
+        }
+        std::fs::write(at(".vscode/large"), vec![b'x'; 1_100_000]).unwrap();
+        symlink("own", at(".git/hooks/linked")).unwrap();
+        assert_eq!(blocked_by(temp.path(), || {}), Vec::<PathBuf>::new());
+        let blocked = blocked_by(temp.path(), || {
+            symlink("../../evil", at(".git/hooks/pre-commit")).unwrap();
+            std::fs::write(at(".git/hooks/post-commit"), vec![b'y'; 1_100_000]).unwrap();
+            std::fs::remove_file(at(".git/hooks/linked")).unwrap();
+            symlink("evil", at(".git/hooks/linked")).unwrap();
+            std::fs::write(at(".vscode/large"), vec![b'y'; 1_100_000]).unwrap();
+            std::fs::remove_file(at(".vscode/a.json")).unwrap();
+            std::fs::rename(at(".cargo"), at("old")).unwrap();
+            std::fs::create_dir(at("evil")).unwrap();
+            std::fs::write(at("evil/config.toml"), "evil").unwrap();
+            symlink("evil", at(".cargo")).unwrap();
+        });
+        let hooks =
+            ["linked", "post-commit", "pre-commit"].map(|name| format!(".git/hooks/{name}"));
+        for path in hooks.iter().map(String::as_str).chain([".vscode/a.json", ".vscode/large"]) {
+            assert!(blocked.contains(&PathBuf::from(path)), "{path}: {blocked:?}");
+        }
+        assert!(
+            !at(".git/hooks/pre-commit").is_symlink() && !at(".git/hooks/post-commit").exists()
+        );
+        assert_eq!(std::fs::read_link(at(".git/hooks/linked")).unwrap(), Path::new("own"));
+        for name in [".vscode/a.json", ".cargo/config.toml"] {
+            assert_eq!(std::fs::read_to_string(at(name)).unwrap(), "own", "{name}");
+        }
+        assert!(!at(".cargo").is_symlink() && !at(".vscode/large").exists());
+        assert_eq!(blocked_by(temp.path(), || {}), Vec::<PathBuf>::new());
+    }
+
+    #[test]
+    fn many_new_files_hide_no_protected_path() {
+        let temp = tempfile::tempdir().unwrap();
+        let at = |name: &str| temp.path().join(name);
+        std::fs::create_dir_all(at("a/b/c")).unwrap();
+        std::fs::write(at("a/b/c/.envrc"), "own").unwrap();
+        let fill = |directory: &str, count: usize| {
+            (0..count).for_each(|n| std::fs::write(at(&format!("{directory}/{n}")), "").unwrap());
+        };
+        let limits = Limits { before: 20, after: 200 };
+        let result = checked(temp.path(), limits, || {
+            fill("a", 50);
+            std::fs::write(at("a/b/.envrc"), "new").unwrap();
+        });
+        assert_eq!((result.blocked.len(), result.unchecked.len()), (1, 0), "{result:?}");
+        assert!(at("a/b/.envrc.blocked").exists() && at("a/b/c/.envrc").exists());
+        let result = checked(temp.path(), Limits { before: 100, after: 200 }, || fill("a", 300));
+        assert_eq!(result.unchecked, [temp.path().canonicalize().unwrap()]);
+        // Where the search before the command did not reach, nothing counts as new.
+        let result = checked(temp.path(), limits, || {
+            std::fs::write(at("a/b/.envrc"), "new").unwrap();
+            std::fs::write(at(".envrc"), "new").unwrap();
+        });
+        assert_eq!((result.blocked.len(), result.unchecked.len()), (1, 0), "{result:?}");
+        assert!(at(".envrc.blocked").exists() && at("a/b/.envrc").exists());
+    }
+
+    /// The kernel does not refuse root, so the test runs as another user.
+    #[test]
+    fn unreadable_directory_hides_no_protected_path() {
+        let temp = tempfile::tempdir().unwrap();
+        let path = temp.path().to_owned();
+        if rustix::process::getuid().is_root() {
+            std::os::unix::fs::chown(&path, Some(65_534), Some(65_534)).unwrap();
+        }
+        let test = move || {
+            if rustix::process::getuid().is_root() {
+                let user = rustix::process::Uid::from_raw(65_534);
+                // Only this thread becomes another user.
+                rustix::thread::set_thread_res_uid(user, user, user).unwrap();
+            }
+            let mode = |name: &str, mode: u32| {
+                let permissions = std::os::unix::fs::PermissionsExt::from_mode(mode);
+                std::fs::set_permissions(path.join(name), permissions).unwrap();
+            };
+            std::fs::create_dir_all(path.join("own")).unwrap();
+            std::fs::create_dir_all(path.join("open")).unwrap();
+            mode("own", 0);
+            for hidden in [0, 0o400, 0o500] {
+                let blocked = blocked_by(&path, || {
+                    std::fs::write(path.join("open/.envrc"), "new").unwrap();
+                    mode("open", hidden);
+                });
+                assert_eq!(blocked, [PathBuf::from("open/.envrc")], "{hidden:o}");
+                assert!(path.join("open/.envrc.blocked").exists());
+                mode("open", 0o700);
+            }
+            mode("own", 0o700);
+        };
+        std::thread::spawn(test).join().unwrap();
     }
 }

@@ -1,14 +1,27 @@
 //! Finds the protected paths below directories.
 
-use std::collections::{BTreeMap, VecDeque};
-use std::os::unix::fs::MetadataExt;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::fs::ReadDir;
+use std::io::ErrorKind;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
-use super::{GIT, GIT_CONFIG, GIT_HOOKS, entry_name, git};
+use super::{GIT, GIT_CONFIG, GIT_HOOKS, NAMES, entry_name, git};
 use crate::rules::Rules;
 
-/// Maximum number of directory entries to search. Directories near the top come first.
-const MAX_ENTRIES: usize = 300_000;
+/// Maximum numbers of directory entries to search. Directories near the top come first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub(super) before: usize,
+    /// After a command. It is larger, so that a command cannot hide a path by creating many files.
+    pub(super) after: usize,
+}
+
+pub(super) const LIMITS: Limits = Limits { before: 300_000, after: 3_000_000 };
+
+/// The longest search after a command.
+const MAX_TIME_AFTER: Duration = Duration::from_secs(40);
 
 /// A protected path that exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,52 +42,85 @@ pub(super) struct Item {
 #[derive(Debug, Default)]
 pub(super) struct Found {
     pub(super) items: BTreeMap<PathBuf, Item>,
-    /// Whether every directory was searched.
-    pub(super) complete: bool,
+    /// Directories that were not searched to their end, because the limit was reached.
+    pub(super) unsearched: BTreeSet<PathBuf>,
+    /// Directories that cannot be read.
+    pub(super) unreadable: BTreeSet<PathBuf>,
 }
 
-/// Finds all protected paths that the rules do not unprotect.
-pub(super) fn find(rules: &Rules) -> Found {
-    let mut search = Search {
-        rules,
-        found: Found { items: BTreeMap::new(), complete: true },
-        queue: rules.guarded.iter().cloned().collect(),
-        left: MAX_ENTRIES,
-    };
+/// Finds all protected paths that the rules do not unprotect. `with_parts` adds the parts of
+/// protected git directories that decide which programs git runs. With `before`, directories that
+/// were not searched then are not searched now: new paths cannot be recognized there.
+pub(super) fn find(rules: &Rules, with_parts: bool, limit: usize, before: Option<&Found>) -> Found {
+    let mut search = Search::new(rules, with_parts, limit, before);
+    search.queue.extend(rules.guarded.iter().cloned());
     while let Some(directory) = search.queue.pop_front() {
         search.directory(&directory);
     }
     search.found
 }
 
+/// Finds the protected paths in the directories above a path, and what they lead to.
+pub(super) fn find_above(rules: &Rules, path: &Path) -> Found {
+    let mut search = Search::new(rules, true, LIMITS.before, None);
+    let is_guarded = |path: &&Path| rules.guarded.iter().any(|root| path.starts_with(root));
+    path.ancestors().filter(is_guarded).for_each(|directory| search.directory(directory));
+    search.found
+}
+
 struct Search<'a> {
     rules: &'a Rules,
+    with_parts: bool,
+    before: Option<&'a Found>,
     found: Found,
     queue: VecDeque<PathBuf>,
     left: usize,
+    deadline: Option<Instant>,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a> {
+    fn new(rules: &'a Rules, with_parts: bool, limit: usize, before: Option<&'a Found>) -> Self {
+        Self {
+            rules,
+            with_parts,
+            before,
+            found: Found::default(),
+            queue: VecDeque::new(),
+            left: limit,
+            deadline: before.and_then(|_| Instant::now().checked_add(MAX_TIME_AFTER)),
+        }
+    }
+
     /// Searches the entries of a directory, and queues the directories in it.
     fn directory(&mut self, directory: &Path) {
-        let Ok(entries) = std::fs::read_dir(directory) else { return };
+        if self.before.is_some_and(|before| before.unsearched.contains(directory)) {
+            return;
+        }
+        if self.left == 0 || self.deadline.is_some_and(|deadline| Instant::now() > deadline) {
+            self.found.unsearched.insert(directory.to_owned());
+            return;
+        }
+        let Some(entries) = self.entries(directory) else { return };
         let parent = directory.file_name().and_then(|name| name.to_str());
         let mut inner = Vec::new();
         let mut names = git::Names::default();
         for entry in entries.flatten() {
             let Some(left) = self.left.checked_sub(1) else {
-                self.found.complete = false;
+                self.found.unsearched.insert(directory.to_owned());
                 break;
             };
             self.left = left;
             let name = entry.file_name();
             let name = name.to_str().unwrap_or_default();
             names.add(name);
-            let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+            let kind = entry.file_type().ok();
             match entry_name(parent, name) {
                 Some(GIT) => self.git_entry(&entry.path()),
                 Some(protected) => self.add(&entry.path(), protected),
-                None if is_directory => inner.push(entry.path()),
+                None if kind.is_some_and(|kind| kind.is_dir()) => inner.push(entry.path()),
+                None if kind.is_some_and(|kind| kind.is_symlink()) => {
+                    self.linked_directory(&entry.path(), name);
+                }
                 None => {}
             }
         }
@@ -84,12 +130,32 @@ impl Search<'_> {
             if is_root {
                 self.git_parts(directory)
             } else {
-                self.git_directory(directory, true)
+                self.git_directory(directory, true, None)
             }
             return;
         }
         let is_unguarded = |path: &PathBuf| self.rules.unguarded.contains(path);
         self.queue.extend(inner.into_iter().filter(|path| !is_unguarded(path)));
+    }
+
+    /// Reads a directory. A command may have made one unreadable to hide what is in it, so it is
+    /// made readable again after the command.
+    fn entries(&mut self, directory: &Path) -> Option<ReadDir> {
+        let error = match open(directory) {
+            Ok(entries) => return Some(entries),
+            Err(error) => error,
+        };
+        if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) {
+            return None;
+        }
+        if self.before.is_some_and(|before| !before.unreadable.contains(directory))
+            && make_accessible(directory).is_ok()
+            && let Ok(entries) = open(directory)
+        {
+            return Some(entries);
+        }
+        self.found.unreadable.insert(directory.to_owned());
+        None
     }
 
     fn is_unprotected(&self, name: &str) -> bool {
@@ -115,13 +181,43 @@ impl Search<'_> {
         let item = Item { name, id, link, via: None, is_bare };
         self.found.items.insert(path.to_owned(), item);
         // The target's own name may not be a protected one.
-        if is_link
-            && let Ok(target) = path.canonicalize()
-            && !self.found.items.contains_key(&target)
-        {
-            self.add_item(&target, name, is_bare);
-            if let Some(item) = self.found.items.get_mut(&target) {
-                item.via = Some(path.to_owned());
+        if is_link && let Ok(target) = path.canonicalize() {
+            self.add_target(&target, name, is_bare, path);
+        }
+    }
+
+    /// Adds the target of a protected link.
+    fn add_target(&mut self, target: &Path, name: &'static str, is_bare: bool, link: &Path) {
+        if self.found.items.contains_key(target) {
+            return;
+        }
+        self.add_item(target, name, is_bare);
+        if let Some(item) = self.found.items.get_mut(target) {
+            item.via = Some(link.to_owned());
+        }
+    }
+
+    /// Adds a link such as `.cargo` or `.config` if it leads to a directory in which a path is
+    /// protected: `.cargo/config.toml`.
+    fn linked_directory(&mut self, link: &Path, name: &str) {
+        let parts = NAMES.into_iter().filter_map(|protected| {
+            let (directory, file) = protected.split_once('/')?;
+            name.eq_ignore_ascii_case(directory).then_some((protected, file))
+        });
+        for (protected, file) in parts {
+            let Ok(target) = link.join(file).canonicalize() else { continue };
+            let is_writable = self.rules.write.iter().any(|root| link.starts_with(root));
+            let Ok(metadata) = std::fs::symlink_metadata(link) else { continue };
+            if is_writable && !self.is_unprotected(protected) {
+                let item = Item {
+                    name: protected,
+                    id: (metadata.dev(), metadata.ino()),
+                    link: Some(std::fs::read_link(link).unwrap_or_default()),
+                    via: None,
+                    is_bare: false,
+                };
+                self.found.items.insert(link.to_owned(), item);
+                self.add_target(&target, protected, false, link);
             }
         }
     }
@@ -130,18 +226,22 @@ impl Search<'_> {
     fn git_entry(&mut self, path: &Path) {
         self.add(path, GIT);
         if let Some(directory) = git::directory_of(path) {
-            self.git_directory(&directory, directory != path);
+            self.git_directory(&directory, directory != path, path.parent());
         }
     }
 
     /// Adds a git directory, or the parts of it that stay protected if it is unprotected.
-    fn git_directory(&mut self, directory: &Path, is_bare: bool) {
-        if self.is_unprotected(GIT) {
-            self.git_parts(directory);
-        } else if !self.found.items.contains_key(directory) {
+    fn git_directory(&mut self, directory: &Path, is_bare: bool, work_tree: Option<&Path>) {
+        let is_unprotected = self.is_unprotected(GIT);
+        // A link to it may be renamed. Then only this entry protects it.
+        let is_found = self.found.items.get(directory).is_some_and(|item| item.via.is_none());
+        if !is_unprotected && !is_found {
             self.add_item(directory, GIT, is_bare);
         }
-        for (path, name) in git::other_paths(directory) {
+        if is_unprotected || self.with_parts {
+            self.git_parts(directory);
+        }
+        for (path, name) in git::other_paths(directory, work_tree) {
             self.add(&path, name);
         }
     }
@@ -159,4 +259,18 @@ impl Search<'_> {
         // The git directories of submodules are found by their contents.
         self.queue.push_back(directory.join("modules"));
     }
+}
+
+/// Opens a directory whose entries can be accessed.
+fn open(directory: &Path) -> std::io::Result<ReadDir> {
+    let entries = std::fs::read_dir(directory)?;
+    // A directory that can only be listed hides what its entries are.
+    std::fs::symlink_metadata(directory.join("."))?;
+    Ok(entries)
+}
+
+/// Gives the owner all permissions for a directory. It must not be a link.
+pub(super) fn make_accessible(directory: &Path) -> std::io::Result<()> {
+    let mode = std::fs::symlink_metadata(directory)?.permissions().mode();
+    std::fs::set_permissions(directory, PermissionsExt::from_mode(mode & 0o7777 | 0o700))
 }

@@ -16,6 +16,9 @@ pub(super) const PARTS: [(&str, &str); 4] = [
 /// The largest file that is read.
 const MAX_BYTES: u64 = 1_000_000;
 
+/// Maximum number of configuration files that are read for one git directory.
+const MAX_CONFIG_FILES: usize = 100;
+
 /// Names of entries by which git recognizes a git directory.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Names {
@@ -52,25 +55,71 @@ pub(super) fn directory_of(path: &Path) -> Option<PathBuf> {
     real.parent()?.join(target).canonicalize().ok()
 }
 
+/// Returns the git directory of a work tree that is outside it and names it.
+pub(super) fn directory_outside(work_tree: &Path) -> Option<PathBuf> {
+    let link = work_tree.join(".git");
+    let directory = directory_of(&link)?;
+    if directory.starts_with(work_tree) {
+        return None;
+    }
+    let named = read(&directory.join("gitdir"));
+    if let Some(named) = named {
+        // A linked worktree: `REPOSITORY/worktrees/NAME`.
+        let is_named = Path::new(named.trim()).canonicalize().ok()? == link.canonicalize().ok()?;
+        let common = directory.parent().filter(|parent| parent.ends_with("worktrees"))?.parent()?;
+        return (is_named && is_git_directory(common)).then(|| common.to_owned());
+    }
+    let text = read(&directory.join("config"))?;
+    let top = settings(&text)
+        .flatten()
+        .find(|(section, key, _)| section == "core" && key == "worktree")?;
+    let is_named = resolve(&directory, &top.2) == work_tree;
+    (is_named && is_git_directory(&directory)).then_some(directory)
+}
+
+fn is_git_directory(path: &Path) -> bool {
+    let mut names = Names::default();
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    entries.for_each(|entry| names.add(entry.file_name().to_str().unwrap_or_default()));
+    names.are_of_git_directory()
+}
+
 /// Returns paths outside a git directory that decide which programs git runs: the common
-/// directory, included configuration files, and the directory of the hooks.
-pub(super) fn other_paths(directory: &Path) -> Vec<(PathBuf, &'static str)> {
+/// directory, included configuration files, and the directory of the hooks. `work_tree` is where a
+/// relative directory of hooks begins, besides the parent of the git directory.
+pub(super) fn other_paths(
+    directory: &Path,
+    work_tree: Option<&Path>,
+) -> Vec<(PathBuf, &'static str)> {
     let mut paths = Vec::new();
     let common = read(&directory.join("commondir"))
         .and_then(|text| directory.join(text.trim()).canonicalize().ok());
-    let config_directory = common.as_deref().unwrap_or(directory);
     if let Some(common) = &common {
         paths.extend(PARTS.map(|(part, name)| (common.join(part), name)));
     }
-    let top = config_directory.parent().unwrap_or(config_directory);
-    for file in ["config", "config.worktree"] {
-        let text = read(&config_directory.join(file)).unwrap_or_default();
+    let common = common.as_deref().unwrap_or(directory);
+    let mut tops: Vec<&Path> = common.parent().into_iter().chain(work_tree).collect();
+    tops.dedup();
+    let mut files = vec![common.join("config"), common.join("config.worktree")];
+    if common != directory {
+        files.push(directory.join("config.worktree"));
+    }
+    let mut next = 0;
+    // Included files are added to the list and may include more.
+    while let Some(file) = files.get(next).filter(|_| next < MAX_CONFIG_FILES).cloned() {
+        next += 1;
+        let text = read(&file).unwrap_or_default().replace("\\\n", "");
+        let own = file.parent().unwrap_or(directory);
         for (section, key, value) in settings(&text).flatten() {
             match (section.as_str(), key.as_str()) {
                 ("include" | "includeif", "path") => {
-                    paths.push((resolve(config_directory, &value), GIT_CONFIG))
+                    let included = resolve(own, &value);
+                    paths.push((included.clone(), GIT_CONFIG));
+                    files.extend((!files.contains(&included)).then_some(included));
                 }
-                ("core", "hookspath") => paths.push((resolve(top, &value), GIT_HOOKS)),
+                ("core", "hookspath") => {
+                    paths.extend(tops.iter().map(|top| (resolve(top, &value), GIT_HOOKS)));
+                }
                 _ => {}
             }
         }
@@ -81,7 +130,22 @@ pub(super) fn other_paths(directory: &Path) -> Vec<(PathBuf, &'static str)> {
 /// Resolves a path of a configuration, as far as it exists.
 fn resolve(base: &Path, value: &str) -> PathBuf {
     let path = base.join(value);
+    let path = home_path(value).unwrap_or(path);
     path.canonicalize().unwrap_or(path)
+}
+
+/// Resolves `~/path` and `~user/path`. The supervisor has no environment of the user, so the home
+/// directory is read from the list of users.
+fn home_path(value: &str) -> Option<PathBuf> {
+    let (user, rest) = value.strip_prefix('~')?.split_once('/')?;
+    let own_id = rustix::process::getuid().as_raw().to_string();
+    let users = read(Path::new("/etc/passwd"))?;
+    users.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let (name, _, id) = (fields.next()?, fields.next()?, fields.next()?);
+        let is_it = if user.is_empty() { id == own_id } else { name == user };
+        is_it.then(|| fields.nth(2).map(|home| Path::new(home).join(rest))).flatten()
+    })
 }
 
 /// Returns whether a new part of a git directory can run nothing, so that `git init` and `git
@@ -101,51 +165,81 @@ pub(super) fn is_harmless(path: &Path) -> bool {
 
 /// Returns whether a configuration has only settings that git itself writes into a new repository.
 fn is_harmless_config(text: &str) -> bool {
-    settings(text).all(|setting| {
-        let Some((section, key, value)) = setting else { return false };
-        let known: &[&str] = match section.as_str() {
-            "core" => &[
-                "repositoryformatversion",
-                "filemode",
-                "bare",
-                "logallrefupdates",
-                "ignorecase",
-                "precomposeunicode",
-                "symlinks",
-                "worktree",
-            ],
-            "remote" => &["url", "fetch", "tagopt"],
-            "branch" => &["remote", "merge", "rebase"],
-            "submodule" => &["url", "active"],
-            "user" => &["name", "email"],
-            "extensions" => &["objectformat", "refstorage"],
-            _ => &[],
-        };
-        // `ext::` in an address runs a program.
-        known.contains(&key.as_str()) && !value.contains("::")
-    })
+    // No setting of a new repository needs an escape or continues on the next line.
+    !text.contains('\\')
+        && settings(text).all(|setting| {
+            let Some((section, key, value)) = setting else { return false };
+            let known: &[&str] = match section.as_str() {
+                "core" => &[
+                    "repositoryformatversion",
+                    "filemode",
+                    "bare",
+                    "logallrefupdates",
+                    "ignorecase",
+                    "precomposeunicode",
+                    "symlinks",
+                    "worktree",
+                ],
+                "remote" => &["url", "fetch", "tagopt"],
+                "branch" => &["remote", "merge", "rebase"],
+                "submodule" => &["url", "active"],
+                "user" => &["name", "email"],
+                "extensions" => &["objectformat", "refstorage"],
+                _ => &[],
+            };
+            // `ext::` in an address runs a program.
+            known.contains(&key.as_str()) && !value.contains("::")
+        })
 }
 
 /// Returns the section, key and value of each setting, with sections and keys in lower case;
 /// `None` for a line that cannot be parsed.
 fn settings(text: &str) -> impl Iterator<Item = Option<(String, String, String)>> + '_ {
     let mut section = String::new();
-    text.lines().map(str::trim).filter_map(move |line| {
+    text.lines().map(str::trim).filter_map(move |mut line| {
+        if let Some(rest) = line.strip_prefix('[') {
+            let Some((header, setting)) = split_header(rest) else { return Some(None) };
+            let name = header.split([' ', '\t', '"']).next().unwrap_or_default();
+            // The old form of a subsection is `[section.name]`.
+            section = name.split('.').next().unwrap_or_default().to_lowercase();
+            // The first setting may be on the same line.
+            line = setting.trim();
+        }
         if line.is_empty() || line.starts_with(['#', ';']) {
             return None;
         }
-        if let Some(rest) = line.strip_prefix('[') {
-            let name = rest.split([' ', '"', ']']).next().unwrap_or_default();
-            // The old form of a subsection is `[section.name]`.
-            section = name.split('.').next().unwrap_or_default().to_lowercase();
-            return (!line.ends_with(']')).then_some(None);
-        }
-        let setting = line.split_once('=').filter(|_| !line.ends_with('\\'));
-        Some(setting.map(|(key, value)| {
-            let value = value.trim().trim_matches('"').to_owned();
-            (section.clone(), key.trim().to_lowercase(), value)
-        }))
+        let setting = line.split_once('=');
+        Some(setting.map(|(key, text)| (section.clone(), key.trim().to_lowercase(), value(text))))
     })
+}
+
+/// Splits `section "sub"] rest` at the bracket that ends the header.
+fn split_header(text: &str) -> Option<(&str, &str)> {
+    let mut is_quoted = false;
+    let mut is_escaped = false;
+    let end = text.find(|c| {
+        let is_end = c == ']' && !is_quoted;
+        is_quoted ^= c == '"' && !is_escaped;
+        is_escaped = c == '\\' && !is_escaped;
+        is_end
+    })?;
+    Some((text.get(..end)?, text.get(end + 1..)?))
+}
+
+/// Returns a value without its quotes and the comment after it.
+fn value(text: &str) -> String {
+    let mut value = String::new();
+    let mut is_quoted = false;
+    let mut rest = text.trim().chars();
+    while let Some(c) = rest.next() {
+        match c {
+            '"' => is_quoted = !is_quoted,
+            '\\' => value.extend(rest.next()),
+            '#' | ';' if !is_quoted => break,
+            _ => value.push(c),
+        }
+    }
+    value.trim_end().to_owned()
 }
 
 fn read(path: &Path) -> Option<String> {
@@ -180,5 +274,32 @@ mod tests {
         ] {
             assert!(!is_harmless_config(&format!("{new}{line}")), "{line}");
         }
+    }
+
+    #[test]
+    fn values_are_read_as_git_reads_them() {
+        let text = "[core] hooksPath = a # why\n[Include \"x]y\"]\n\tpath = \"b c\" ; d\nnone\n";
+        let read: Vec<_> = settings(text).collect();
+        let setting = |section: &str, key: &str, value: &str| {
+            Some((section.to_owned(), key.to_owned(), value.to_owned()))
+        };
+        let expected = [setting("core", "hookspath", "a"), setting("include", "path", "b c"), None];
+        assert_eq!(read, expected);
+    }
+
+    #[test]
+    fn included_files_are_followed() {
+        let temp = tempfile::tempdir().unwrap();
+        let top = temp.path().canonicalize().unwrap();
+        std::fs::create_dir(top.join(".git")).unwrap();
+        std::fs::write(top.join(".git/config"), "[include] path = ../a\n").unwrap();
+        std::fs::write(top.join("a"), "[include]\npath = b\n").unwrap();
+        std::fs::write(top.join("b"), "[include]\npath = a\n[core]\nhooksPath = h\n").unwrap();
+        let found = other_paths(&top.join(".git"), Some(&top));
+        let a = (top.join("a"), GIT_CONFIG);
+        let expected = [a.clone(), (top.join("b"), GIT_CONFIG), a, (top.join("h"), GIT_HOOKS)];
+        assert_eq!(found, expected);
+        let home = home_path("~root/hooks").unwrap();
+        assert!(home.is_absolute() && home.ends_with("hooks"), "{home:?}");
     }
 }

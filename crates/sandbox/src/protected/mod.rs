@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 #[cfg(target_os = "linux")]
-pub(crate) use check::Guard;
+pub(crate) use check::{Checked, Guard};
 
 /// The name of git directories, files that link to one, and bare repositories.
 pub const GIT: &str = ".git";
@@ -38,17 +38,24 @@ pub const GIT_HOOKS: &str = ".git/hooks";
 
 /// The names of all protected paths. A path is protected if its last parts are one of these names,
 /// at any depth of a granted directory; so is everything below it.
-pub const NAMES: [&str; 46] = [
+pub const NAMES: [&str; 59] = [
     GIT,
     GIT_CONFIG,
     GIT_HOOKS,
     ".gitconfig",
+    ".hg",
+    ".jj",
     ".husky",
     ".githooks",
+    "lefthook.yml",
+    ".pre-commit-config.yaml",
     ".vscode",
     ".idea",
+    ".zed",
     ".devcontainer",
     ".claude",
+    ".codex",
+    ".gemini",
     ".cursor",
     ".mcp.json",
     ".envrc",
@@ -62,11 +69,17 @@ pub const NAMES: [&str; 46] = [
     ".config/systemd",
     ".cargo/config",
     ".cargo/config.toml",
+    ".yarnrc.yml",
     ".profile",
     ".login",
     ".inputrc",
     ".vimrc",
     ".exrc",
+    ".nvimrc",
+    ".nvim.lua",
+    ".dir-locals.el",
+    ".gdbinit",
+    ".lldbinit",
     ".xinitrc",
     ".xprofile",
     ".xsessionrc",
@@ -96,6 +109,46 @@ pub fn name_of(path: &Path) -> Option<&'static str> {
         let parent = ancestor.parent().and_then(Path::file_name).and_then(|name| name.to_str());
         entry_name(parent, name)
     })
+}
+
+/// Returns the name under which an absolute path inside one of the granted directories is
+/// protected, if it is. Other than [`name_of`], it recognizes git directories with any name, and
+/// what a link or a git configuration in the directories above leads to.
+#[must_use]
+pub fn name_at(granted: &[PathBuf], path: &Path) -> Option<&'static str> {
+    name_of(path).or_else(|| found_name(granted, path))
+}
+
+#[cfg(target_os = "linux")]
+fn found_name(granted: &[PathBuf], path: &Path) -> Option<&'static str> {
+    let rules = crate::Rules {
+        write: granted.to_vec(),
+        guarded: granted.to_vec(),
+        ..crate::Rules::default()
+    };
+    let found = find::find_above(&rules.without_nested(), path);
+    path.ancestors().find_map(|ancestor| found.items.get(ancestor)).map(|item| item.name)
+}
+
+#[cfg(not(target_os = "linux"))]
+const fn found_name(_: &[PathBuf], _: &Path) -> Option<&'static str> {
+    None
+}
+
+/// Returns the git directory of a work tree, if it is outside the work tree and belongs to it: that
+/// of the repository for a linked worktree, its own for a submodule. The git directory must name
+/// the work tree, because a `.git` file in a project can name any directory.
+#[cfg(target_os = "linux")]
+#[must_use]
+pub fn git_directory_outside(work_tree: &Path) -> Option<PathBuf> {
+    git::directory_outside(work_tree)
+}
+
+/// Returns `None`: outside Linux no directory must be allowed.
+#[cfg(not(target_os = "linux"))]
+#[must_use]
+pub const fn git_directory_outside(_: &Path) -> Option<PathBuf> {
+    None
 }
 
 /// Returns the name under which a directory entry is protected. Case does not matter, because some
@@ -141,5 +194,30 @@ mod tests {
         for path in ["a/git/hooks", ".gitignore", ".config/other", "config", "src/.cargo/x", ""] {
             assert_eq!(name_of(Path::new(path)), None, "{path}");
         }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn names_of_paths_that_a_git_configuration_leads_to() {
+        let temp = tempfile::tempdir().unwrap();
+        let top = temp.path().canonicalize().unwrap();
+        for directory in [".git", "tools/hooks", "store/objects", "store/refs", "apart"] {
+            std::fs::create_dir_all(top.join(directory)).unwrap();
+        }
+        let config = "[core]\nhooksPath = tools/hooks\n[include]\npath = ../team.cfg\n";
+        for (name, text) in [
+            (".git/config", config),
+            ("team.cfg", ""),
+            ("store/HEAD", ""),
+            ("apart/.git", "gitdir: ../store\n"),
+        ] {
+            std::fs::write(top.join(name), text).unwrap();
+        }
+        let name = |path: &str| name_at(std::slice::from_ref(&top), &top.join(path));
+        assert_eq!(name("tools/hooks/pre-commit"), Some(GIT_HOOKS));
+        assert_eq!(name("team.cfg"), Some(GIT_CONFIG));
+        assert_eq!(name("store/description"), Some(GIT));
+        assert_eq!(name(".husky/a"), Some(".husky"));
+        assert_eq!((name("tools/x"), name("apart/x")), (None, None));
     }
 }

@@ -1,102 +1,158 @@
 //! Keeps the contents of protected paths in memory and restores them, for kernels that do not allow
 //! a mount namespace.
 
-use std::collections::BTreeMap;
-use std::os::unix::fs::PermissionsExt;
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use super::find::Item;
-use super::{Blocked, GIT, git, put_back};
+use super::find::{Item, make_accessible};
+use super::{Blocked, GIT, put_back};
 
-/// Limits of one snapshot. Protected directories are small.
+/// Limits of the contents that are kept of one protected path. Protected directories are small. The
+/// other files of a larger one are recognized when they change, but cannot be restored.
 const MAX_FILES: usize = 2_000;
 const MAX_FILE_BYTES: u64 = 1_000_000;
+const MAX_BYTES: u64 = 64_000_000;
 
-/// The files of protected paths with their contents and modes.
+/// Maximum number of files that are listed in one protected path.
+const MAX_LISTED: usize = 100_000;
+
+/// A file as it was before the command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Entry {
+    /// The content and the mode.
+    File(Vec<u8>, u32),
+    /// The target of a link.
+    Link(PathBuf),
+    /// The inode, the length and the time of the last change, which a program cannot set.
+    Other(u64, u64, (i64, i64)),
+}
+
+impl Entry {
+    /// Describes the file at a path; `None` if there is none.
+    fn of(path: &Path, keep_content: bool) -> Option<Self> {
+        let metadata = std::fs::symlink_metadata(path).ok()?;
+        if metadata.is_symlink() {
+            return Some(Self::Link(std::fs::read_link(path).ok()?));
+        }
+        if keep_content
+            && metadata.is_file()
+            && metadata.len() <= MAX_FILE_BYTES
+            && let Ok(bytes) = std::fs::read(path)
+        {
+            return Some(Self::File(bytes, metadata.permissions().mode() & 0o777));
+        }
+        let changed = (metadata.ctime(), metadata.ctime_nsec());
+        Some(Self::Other(metadata.ino(), metadata.len(), changed))
+    }
+}
+
+/// The files of protected paths.
 #[derive(Debug)]
 pub(super) struct Snapshot {
-    roots: BTreeMap<PathBuf, Item>,
-    files: BTreeMap<PathBuf, (Vec<u8>, u32)>,
+    /// The protected paths with their names.
+    roots: BTreeMap<PathBuf, &'static str>,
+    files: BTreeMap<PathBuf, Entry>,
+    /// Protected paths with more files than are listed. New files in them are not recognized.
+    incomplete: BTreeSet<PathBuf>,
 }
 
 impl Snapshot {
     pub(super) fn take(items: &BTreeMap<PathBuf, Item>) -> Self {
-        let roots: BTreeMap<PathBuf, Item> = items
-            .iter()
-            .filter(|(_, item)| item.link.is_none())
-            .map(|(path, item)| (path.clone(), item.clone()))
-            .collect();
-        let files = list(&roots)
-            .into_keys()
-            .filter_map(|path| Some((path.clone(), content(&path)?)))
-            .collect();
-        Self { roots, files }
-    }
-
-    /// Restores files that were changed or removed, and renames those that are new.
-    pub(super) fn restore(&self) -> Vec<Blocked> {
-        let mut blocked = Vec::new();
-        let mut names: BTreeMap<PathBuf, &'static str> = list(&self.roots);
-        for path in self.files.keys() {
-            let root = self.roots.iter().find(|(root, _)| path.starts_with(root));
-            names.entry(path.clone()).or_insert(root.map_or(GIT, |(_, item)| item.name));
-        }
-        for (path, name) in names {
-            let before = self.files.get(&path);
-            let now = content(&path);
-            if before == now.as_ref() {
+        let mut roots = BTreeMap::new();
+        let mut files = BTreeMap::new();
+        let mut incomplete = BTreeSet::new();
+        for (root, item) in items {
+            // Of a git directory only the parts count, which are items of their own.
+            if item.link.is_some() || item.name == GIT && root.is_dir() {
                 continue;
             }
-            let moved_to = put_back::rename_blocked(&path);
-            if let Some((bytes, mode)) = before
-                && let Err(error) = put_back::file(&path, bytes, *mode)
-            {
-                tracing::warn!(
-                    target: "waterline::sandbox", path = %path.display(), %error,
-                    "cannot restore a protected file"
-                );
+            roots.insert(root.clone(), item.name);
+            let mut listed = BTreeSet::new();
+            if !list(root, MAX_LISTED, false, &mut listed) {
+                incomplete.insert(root.clone());
             }
-            blocked.push(Blocked { path, name: name.to_owned(), moved_to });
+            let (mut kept, mut bytes) = (0, 0);
+            for path in listed {
+                let keep_content = kept < MAX_FILES && bytes < MAX_BYTES;
+                let Some(entry) = Entry::of(&path, keep_content) else { continue };
+                if let Entry::File(content, _) = &entry {
+                    kept += 1;
+                    bytes += content.len() as u64;
+                }
+                files.insert(path, entry);
+            }
         }
-        blocked
+        Self { roots, files, incomplete }
+    }
+
+    /// Restores files that were changed or removed, and renames those that are new. What was
+    /// renamed earlier is left alone.
+    pub(super) fn restore(&self, blocked: &mut Vec<Blocked>) {
+        for (root, name) in &self.roots {
+            let mut paths = BTreeSet::new();
+            let is_complete = list(root, 2 * MAX_LISTED, true, &mut paths);
+            let was_complete = !self.incomplete.contains(root);
+            if was_complete && !is_complete {
+                // Too many files to tell which are new. All of them are renamed at once.
+                let moved_to = put_back::rename_blocked(root);
+                blocked.push(Blocked { path: root.clone(), name: (*name).to_owned(), moved_to });
+            }
+            if !(was_complete && is_complete) {
+                paths.clear();
+            }
+            let before = self.files.range(root.clone()..).map(|(path, _)| path);
+            paths.extend(before.take_while(|path| path.starts_with(root)).cloned());
+            for path in paths {
+                let is_renamed = |one: &Blocked| {
+                    one.moved_to.as_ref().is_some_and(|moved| path.starts_with(moved))
+                };
+                if !blocked.iter().any(is_renamed) {
+                    blocked.extend(self.restore_file(path, name));
+                }
+            }
+        }
+    }
+
+    /// Restores one file, if it changed.
+    fn restore_file(&self, path: PathBuf, name: &str) -> Option<Blocked> {
+        let before = self.files.get(&path);
+        let now = Entry::of(&path, matches!(before, Some(Entry::File(..))));
+        if before == now.as_ref() {
+            return None;
+        }
+        let moved_to = put_back::rename_blocked(&path);
+        let restored = match before {
+            Some(Entry::File(bytes, mode)) => put_back::file(&path, bytes, *mode),
+            Some(Entry::Link(target)) => put_back::link(&path, target).map_err(Into::into),
+            Some(Entry::Other(..)) | None => Ok(()),
+        };
+        if let Err(error) = restored {
+            tracing::warn!(
+                target: "waterline::sandbox", path = %path.display(), %error,
+                "cannot restore a protected file"
+            );
+        }
+        Some(Blocked { path, name: name.to_owned(), moved_to })
     }
 }
 
-/// Lists the files of protected paths. Of a git directory only those count that decide which
-/// programs git runs.
-fn list(roots: &BTreeMap<PathBuf, Item>) -> BTreeMap<PathBuf, &'static str> {
-    let mut files = BTreeMap::new();
-    for (root, item) in roots {
-        if item.name == GIT && root.is_dir() {
-            for (part, name) in git::PARTS {
-                walk(&root.join(part), name, &mut files);
-            }
-        } else {
-            walk(root, item.name, &mut files);
-        }
-    }
-    files
-}
-
-fn walk(path: &Path, name: &'static str, files: &mut BTreeMap<PathBuf, &'static str>) {
-    let Ok(metadata) = std::fs::symlink_metadata(path) else { return };
-    if files.len() >= MAX_FILES {
-        return;
+/// Lists the files at and below a path, and returns whether those are all. `make_readable` is for
+/// directories that a command made unreadable.
+fn list(path: &Path, limit: usize, make_readable: bool, files: &mut BTreeSet<PathBuf>) -> bool {
+    let Ok(metadata) = std::fs::symlink_metadata(path) else { return true };
+    if files.len() >= limit {
+        return false;
     }
     if !metadata.is_dir() {
-        files.insert(path.to_owned(), name);
-        return;
+        files.insert(path.to_owned());
+        return true;
     }
-    for entry in std::fs::read_dir(path).into_iter().flatten().flatten() {
-        walk(&entry.path(), name, files);
+    let mut entries = std::fs::read_dir(path);
+    if make_readable && entries.is_err() {
+        entries = make_accessible(path).and_then(|()| std::fs::read_dir(path));
     }
-}
-
-/// Returns the content and the mode of a regular file.
-fn content(path: &Path) -> Option<(Vec<u8>, u32)> {
-    let metadata = std::fs::symlink_metadata(path).ok()?;
-    if !metadata.is_file() || metadata.len() > MAX_FILE_BYTES {
-        return None;
-    }
-    Some((std::fs::read(path).ok()?, metadata.permissions().mode() & 0o777))
+    entries.into_iter().flatten().flatten().fold(true, |is_complete, entry| {
+        list(&entry.path(), limit, make_readable, files) && is_complete
+    })
 }

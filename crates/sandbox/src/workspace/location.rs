@@ -163,7 +163,7 @@ mod tests {
         let closed = std::io::Error::from_raw_os_error(rustix::io::Errno::ACCESS.raw_os_error());
         let why = workspace.explain("uploads/a.txt", closed).to_string();
         assert!(
-            why.contains("permission denied for uploads/a.txt") && !why.contains("outside"),
+            why.contains("permission denied: uploads/a.txt") && !why.contains("outside"),
             "{why}"
         );
     }

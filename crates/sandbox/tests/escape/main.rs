@@ -15,6 +15,7 @@ mod files;
 mod privileges;
 mod processes;
 mod protected;
+mod replaced;
 mod yard;
 
 use std::process::ExitCode;
@@ -27,6 +28,12 @@ fn main() -> ExitCode {
 
 /// Trials that need Landlock.
 fn confined_trials() -> Vec<Trial> {
-    let all = [commands::trials, processes::trials, privileges::trials, protected::trials];
+    let all = [
+        commands::trials,
+        processes::trials,
+        privileges::trials,
+        protected::trials,
+        replaced::trials,
+    ];
     all.iter().flat_map(|trials| trials()).collect()
 }

@@ -28,7 +28,7 @@ use work::Work;
 const DAILY_TOKENS: usize = 2_000;
 
 /// The most tokens of a digest for the memory.
-const DIGEST_TOKENS: usize = 4_000;
+pub(crate) const DIGEST_TOKENS: usize = 4_000;
 
 impl LiveSession {
     /// Makes the summary that a fold needs before its call.
@@ -39,10 +39,10 @@ impl LiveSession {
     ) -> Result<Option<Summary>, SessionError> {
         let Some((work, sources)) = self.work(wanted, true).await? else { return Ok(None) };
         emit(Event::Summarising);
-        let said = self.said(&self.unsummarised(&sources).await?);
+        let user_texts = self.user_texts(&self.unsummarised(&sources).await?);
         match work.run().await {
             Ok(Made { text, rules, .. }) if !text.is_empty() => {
-                rules::add(&self.rules, rules::confirmed(&rules, &said));
+                rules::add(&self.rules, rules::confirmed(&rules, &user_texts));
                 tracing::info!(
                     target: "waterline::summary",
                     session = %self.session.id,
@@ -69,10 +69,7 @@ impl LiveSession {
     /// ready, it is stored, its memory parts go to the memory, and the context has it from the next
     /// turn on.
     pub(crate) async fn start_summary(&mut self, wanted: &Wanted) -> Result<(), SessionError> {
-        let Some((work, sources)) = self.work(wanted, true).await? else {
-            self.flush(Section::Trimmed, &wanted.sources).await;
-            return Ok(());
-        };
+        let Some((work, sources)) = self.work(wanted, true).await? else { return Ok(()) };
         let generation = self.generation.number + 1;
         let job = self.add_summary_job(wanted, generation).await?;
         self.run_in_background(wanted, work, sources, generation, job).await
@@ -89,7 +86,12 @@ impl LiveSession {
         job: i64,
     ) -> Result<(), SessionError> {
         let row = self.row(&sources, generation).await?;
-        let fallback = digest(&self.history, &sources, DIGEST_TOKENS);
+        // What earlier folds dropped is in the memory already.
+        let new = match generation > self.generation.number {
+            true => self.not_dropped_before(&sources),
+            false => self.unsummarised(&sources).await?,
+        };
+        let fallback = digest(&self.history, &new, DIGEST_TOKENS);
         let log = self.log.clone();
         let fence = self.fence();
         let id = self.session.id.clone();
@@ -97,7 +99,7 @@ impl LiveSession {
         let source = self.source_of(&sources);
         let counter = *self.history.counter();
         let for_memory = wanted.schema.form == Form::Sections;
-        let said = self.said(&self.unsummarised(&sources).await?);
+        let user_texts = self.user_texts(&self.unsummarised(&sources).await?);
         let named = Arc::clone(&self.rules);
         let task = tokio::spawn(async move {
             let made = match work.run().await {
@@ -133,7 +135,7 @@ impl LiveSession {
                 }
             };
             if is_own {
-                rules::add(&named, rules::confirmed(&rules, &said));
+                rules::add(&named, rules::confirmed(&rules, &user_texts));
             }
             if let Some(memory) = memory.filter(|_| for_memory && is_own) {
                 let parts = [(Section::Trimmed, daily), (Section::Notes, lasting)];
@@ -141,7 +143,7 @@ impl LiveSession {
             }
             Some(text).filter(|text| !text.is_empty())
         });
-        self.pending = Some(Pending { generation, sources, task, made: None });
+        self.pending = Some(Pending { generation, sources, for_memory, task, made: None });
         Ok(())
     }
 
@@ -211,21 +213,24 @@ impl LiveSession {
             .then_some(Summary { sources, text: stored.text })
     }
 
-    /// Waits for the background summary, before a program exits.
+    /// Waits for the background summary and the daily memory, before a program exits.
     pub async fn finish(&mut self) {
         if let Some(pending) = &mut self.pending {
             pending.wait().await;
         }
+        if let Some(writing) = self.memory_write.take() {
+            writing.await.ok();
+        }
     }
 
     /// Returns where a memory of these messages is from: the newest of them.
-    fn source_of(&self, sources: &[usize]) -> Source {
+    pub(crate) fn source_of(&self, sources: &[usize]) -> Source {
         let newest = sources.iter().max().and_then(|&newest| self.history.number(newest));
         Source { session: self.session.id.clone(), message: newest.unwrap_or_default() as u64 }
     }
 
     /// Writes a digest of messages, made without a model, to the memory.
-    pub(crate) async fn flush(&self, section: Section, sources: &[usize]) {
+    async fn flush(&self, section: Section, sources: &[usize]) {
         let Some(memory) = self.config.memory.clone() else { return };
         let text = digest(&self.history, sources, DIGEST_TOKENS);
         let source = self.source_of(sources);
@@ -352,7 +357,7 @@ impl LiveSession {
         })
     }
 
-    /// Returns the tokens of material that the summariser can read at once.
+    /// Returns the tokens of material that the summarizer can read at once.
     fn room_for(&self, target: &ModelTarget, wanted: &Wanted) -> usize {
         let known = target.about.input_window();
         let window = if self.config.summariser.is_some() {
@@ -385,7 +390,7 @@ impl LiveSession {
         }))
     }
 
-    /// Returns the newest valid summary, if its messages are about to be summarised again.
+    /// Returns the newest valid summary, if its messages are about to be summarized again.
     async fn earlier(&self, sources: &[usize]) -> Result<Option<Stored>, SessionError> {
         let id = self.session.id.clone();
         let stored = self.on_log(move |log| log.summary(&id)).await?;

@@ -11,7 +11,7 @@ use crate::between_calls::{NamedRule, NamedRules};
 use crate::live::LiveSession;
 
 /// What the user wrote, by the position of the message.
-pub(super) type Said = Vec<(u64, String)>;
+pub(super) type UserTexts = Vec<(u64, String)>;
 
 impl LiveSession {
     /// Returns the standing instructions that models named since the last time, in summaries.
@@ -20,9 +20,9 @@ impl LiveSession {
     }
 
     /// Returns what the user wrote in these messages.
-    pub(super) fn said(&self, sources: &[usize]) -> Said {
+    pub(super) fn user_texts(&self, sources: &[usize]) -> UserTexts {
         let number = |source| self.history.number(source).unwrap_or(1) as u64;
-        said(&self.history, sources, number, self.recall.clean)
+        user_texts(&self.history, sources, number, self.recall.clean)
     }
 }
 
@@ -33,12 +33,12 @@ pub(super) fn add(rules: &NamedRules, confirmed: Vec<NamedRule>) {
 
 /// Returns what the user wrote in these messages. Attachments and notes of the host program are not
 /// the user's words.
-pub(super) fn said(
+pub(super) fn user_texts(
     history: &History,
     sources: &[usize],
     position: impl Fn(usize) -> u64,
     clean: fn(&str) -> &str,
-) -> Said {
+) -> UserTexts {
     let words = |&source: &usize| {
         let message = history.source(source).filter(|message| message.role == Role::User)?;
         match &message.parts.first()?.body {
@@ -51,10 +51,10 @@ pub(super) fn said(
 
 /// Returns the sentences that the user wrote. What the model made up or took from elsewhere is
 /// dropped.
-pub(super) fn confirmed(rules: &[String], said: &Said) -> Vec<NamedRule> {
+pub(super) fn confirmed(rules: &[String], user_texts: &UserTexts) -> Vec<NamedRule> {
     let find = |rule: &String| {
         // The newest message that has it.
-        said.iter().rev().find_map(|(position, words)| {
+        user_texts.iter().rev().find_map(|(position, words)| {
             Some(NamedRule { text: sentence_of(words, rule)?, position: *position })
         })
     };
@@ -80,7 +80,7 @@ mod tests {
                 Message::user("Do not ever touch prod."),
             ],
         );
-        let said = said(&history, &[0, 1, 2], |at| at as u64 + 1, |text| text);
+        let user_texts = user_texts(&history, &[0, 1, 2], |at| at as u64 + 1, |text| text);
         let named = [
             "- \"No emojis in commits, please.\"",
             "Deploy after every change.",
@@ -90,7 +90,7 @@ mod tests {
             "Invent something.",
         ]
         .map(str::to_owned);
-        let rules = confirmed(&named, &said);
+        let rules = confirmed(&named, &user_texts);
         let found: Vec<(&str, u64)> =
             rules.iter().map(|rule| (rule.text.as_str(), rule.position)).collect();
         assert_eq!(found, [("No emojis in commits, please.", 1), ("Do not ever touch prod.", 3)]);

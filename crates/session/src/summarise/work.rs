@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use waterline::message::Message;
-use waterline::summary::Schema;
+use waterline::summary::{Language, Schema};
 use waterline::tokens::Counter;
 use waterline_provider::answer::Answer;
 use waterline_provider::retry::Retry;
@@ -69,7 +69,7 @@ impl Work {
         self.in_parts().await
     }
 
-    /// Summarises each part together with the summary of the parts before it.
+    /// Summarizes each part together with the summary of the parts before it.
     async fn in_parts(&self) -> Result<Made, String> {
         let count = self.parts.len();
         let mut earlier = self.earlier.clone().unwrap_or_default();
@@ -119,15 +119,9 @@ impl Work {
     ) -> Result<Made, Failure> {
         let mut why = String::new();
         for attempt in 1..=MAX_ATTEMPTS {
-            let feedback = if why.is_empty() {
-                String::new()
-            } else {
-                format!("\n\nYour previous answer was rejected: {why}.")
-            };
-            // About one and a half tokens per word, to be safe.
-            let words = self.max_tokens.max(MIN_TOKENS) * 2 / 3;
-            let question =
-                Message::user(format!("{request}\n\nWrite at most {words} words.{feedback}"));
+            let limit = word_limit(self.schema.language, self.max_tokens.max(MIN_TOKENS));
+            let feedback = feedback(self.schema.language, &why);
+            let question = Message::user(format!("{request}\n\n{limit}{feedback}"));
             match self.ask(before, tools, &question).await {
                 Ok(answer) => {
                     let tokens = answer
@@ -174,5 +168,24 @@ impl Work {
         };
         let request = Request::new(&self.name, &messages, &context).tools(tools).options(&options);
         ask(&*self.model, request.session(&self.cache_key), |_| ()).await
+    }
+}
+
+/// Returns the sentence that limits the length of a summary. A word has about one and a half
+/// tokens, and so has a Chinese character.
+fn word_limit(language: Language, tokens: usize) -> String {
+    let words = tokens * 2 / 3;
+    match language {
+        Language::Chinese => format!("最多 {words} 个字。"),
+        _ => format!("Write at most {words} words."),
+    }
+}
+
+/// Returns the sentence that says why the previous answer was rejected, if there was one.
+fn feedback(language: Language, why: &str) -> String {
+    match language {
+        _ if why.is_empty() => String::new(),
+        Language::Chinese => format!("\n\n上一次的回答没有被接受：{why}。"),
+        _ => format!("\n\nYour previous answer was rejected: {why}."),
     }
 }

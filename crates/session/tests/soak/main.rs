@@ -111,6 +111,7 @@ fn soak(url: &str, directory: &Path, wire: Wire, seed: u64, turns: u64) -> Resul
             }
             std::thread::sleep(Duration::from_millis(5));
         };
+        watch.worker_ended(log.session("soak")?.tip.position());
         match status {
             None => kills += 1,
             Some(status) if status.success() => break,

@@ -10,6 +10,14 @@ use waterline_log::Log;
 /// The most memory of one worker. A session of any length needs its context, not its history.
 const MAX_MEMORY_KB: u64 = 256 << 10;
 
+/// How much more memory a worker at the end may use than one in the first quarter. Memory that
+/// grows with the session would show there.
+const MAX_GROWTH_PERCENT: u64 = 50;
+const MAX_GROWTH_KB: u64 = 16 << 10;
+
+/// A shorter session says nothing about growth.
+const MIN_MESSAGES: u64 = 1_000;
+
 /// A worker starts no processes.
 const MAX_CHILDREN: usize = 0;
 
@@ -24,6 +32,10 @@ const BASE_BYTES: u64 = 512 << 10;
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
     memory_kb: u64,
+    /// The memory of the running worker.
+    current_kb: u64,
+    /// The memory of each worker that has ended, with the messages of the session then.
+    workers: Vec<(u64, u64)>,
     children: usize,
     messages: u64,
     content: u64,
@@ -37,10 +49,27 @@ impl Watch {
         let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
         let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
         let peak = peak.and_then(|text| text.trim().trim_end_matches(" kB").parse().ok());
-        self.memory_kb = self.memory_kb.max(peak.unwrap_or_default());
+        self.current_kb = self.current_kb.max(peak.unwrap_or_default());
+        self.memory_kb = self.memory_kb.max(self.current_kb);
         let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
         let children = children.unwrap_or_default().split_whitespace().count();
         self.children = self.children.max(children);
+    }
+
+    /// Notes that a worker has ended when the session had this many messages.
+    pub(crate) fn worker_ended(&mut self, messages: u64) {
+        self.workers.push((messages, std::mem::take(&mut self.current_kb)));
+    }
+
+    /// Returns the memory of the workers in the first and in the last quarter of the session.
+    fn growth(&self) -> Option<(u64, u64)> {
+        let largest = |is_counted: &dyn Fn(u64) -> bool| {
+            let counted = self.workers.iter().filter(|(messages, _)| is_counted(*messages));
+            counted.map(|(_, memory)| *memory).max()
+        };
+        let early = largest(&|messages| messages * 4 <= self.messages)?;
+        let late = largest(&|messages| messages * 4 >= self.messages * 3)?;
+        (self.messages >= MIN_MESSAGES).then_some((early, late))
     }
 
     /// Measures the log.
@@ -60,7 +89,11 @@ impl Watch {
 
     /// Checks the limits.
     pub(crate) fn check(&self) -> Result<(), Failed> {
+        let is_steady = self.growth().is_none_or(|(early, late)| {
+            late <= early + early * MAX_GROWTH_PERCENT / 100 + MAX_GROWTH_KB
+        });
         let within = self.memory_kb <= MAX_MEMORY_KB
+            && is_steady
             && self.children == MAX_CHILDREN
             && self.stored <= BASE_BYTES + self.content * MAX_OVERHEAD;
         if within { Ok(()) } else { Err(format!("too much is used: {self}").into()) }
@@ -77,6 +110,17 @@ impl fmt::Display for Watch {
             self.children,
             self.stored / messages,
             self.content / messages
-        )
+        )?;
+        match self.growth() {
+            Some((early, late)) => {
+                write!(
+                    f,
+                    ", {} MB in the first quarter, {} MB in the last",
+                    early >> 10,
+                    late >> 10
+                )
+            }
+            None => Ok(()),
+        }
     }
 }

@@ -8,7 +8,7 @@ use waterline::message::{Body, Message, Part, Role};
 const MAX_LINES: usize = 40;
 
 /// The heading of a conversation, and the labels to use.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Heading<'a> {
     /// The title.
     pub title: &'a str,
@@ -19,7 +19,7 @@ pub struct Heading<'a> {
 }
 
 /// The labels of a document, in one language.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Labels {
     /// The heading above the user's messages.
     pub user: &'static str,
@@ -27,8 +27,8 @@ pub struct Labels {
     pub assistant: &'static str,
     /// The label of an image.
     pub image: &'static str,
-    /// The text before and after the number of omitted lines.
-    pub more_lines: (&'static str, &'static str),
+    /// The text for a number of omitted lines.
+    pub more_lines: fn(usize) -> String,
 }
 
 impl Labels {
@@ -37,8 +37,13 @@ impl Labels {
         user: "User",
         assistant: "Assistant",
         image: "image",
-        more_lines: ("… ", " more lines"),
+        more_lines: english_more_lines,
     };
+}
+
+fn english_more_lines(count: usize) -> String {
+    let unit = if count == 1 { "line" } else { "lines" };
+    format!("… {count} more {unit}")
 }
 
 /// Writes a conversation. Control characters are replaced, because the text may be shown on a
@@ -121,8 +126,7 @@ fn fenced(out: &mut dyn Write, text: &str, labels: &Labels) -> Result<()> {
     }
     let more = text.trim_end().lines().count().saturating_sub(MAX_LINES);
     if more > 0 {
-        let (before, after) = labels.more_lines;
-        writeln!(out, "{before}{more}{after}")?;
+        writeln!(out, "{}", (labels.more_lines)(more))?;
     }
     writeln!(out, "{fence}\n")?;
     Ok(())

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline::history::History;
-use waterline_log::LogError;
+use waterline_log::{LogError, Refusal};
 
 use super::summaries::summaries;
 use super::{Next, Spec};
@@ -122,7 +122,7 @@ async fn undo(chat: &mut Chat) -> Result<()> {
 fn was_undone(result: waterline_log::Result<()>) -> waterline_log::Result<bool> {
     match result {
         Ok(()) => Ok(true),
-        Err(LogError::Refused(_)) => Ok(false),
+        Err(LogError::Refused(Refusal::NotFolded(_) | Refusal::NotCleared(_))) => Ok(false),
         Err(error) => Err(error),
     }
 }

@@ -43,10 +43,8 @@ fn write(log: &Log, session: &Session, path: &Path) -> Result<u64> {
     let messages = match is_markdown {
         true => markdown(&mut file, log, session)?,
         false => {
-            let tip = session.tip.position();
-            let prompts = tip - log.numbering(session)?.count(tip);
             let exported = log.export(std::slice::from_ref(&session.id), &mut file)?;
-            exported.messages.saturating_sub(prompts)
+            exported.messages - exported.prompts
         }
     };
     file.finish()?;

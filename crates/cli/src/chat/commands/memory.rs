@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
-use waterline_memory::{Added, Line, Memory, Note, NoteError, Remembered, Source, Topic};
+use waterline_memory::{Added, Line, Memory, Note, Remembered, Source, Topic};
 
 use super::{Next, Spec};
 use crate::chat::Chat;
+use crate::error::describe_note;
 use crate::ids;
 use crate::text;
 
@@ -96,7 +97,7 @@ fn answer(memory: &Arc<Memory>, request: Request, source: Source) -> Result<Vec<
             gone.map(|gone| text!("memory-forgotten", fact = gone.line.text))
         }
     };
-    Ok(vec![done.unwrap_or_else(|error| describe(&error))])
+    Ok(vec![done.unwrap_or_else(|error| describe_note(&error))])
 }
 
 fn list(memory: &Memory) -> Result<Vec<String>> {
@@ -145,18 +146,11 @@ pub(in crate::chat) fn note_line(number: usize, note: &Note) -> String {
 }
 
 fn found_line(found: &Remembered) -> String {
-    format!("  {}: {}", found.place, crate::show::plain(&found.text))
-}
-
-fn describe(error: &NoteError) -> String {
-    match error {
-        NoteError::Secret => text!("memory-secret"),
-        NoteError::Empty => text!("memory-nothing"),
-        NoteError::NoSuchNote { number, count } => {
-            text!("memory-no-such", number = *number, count = *count)
-        }
-        other => other.to_string(),
-    }
+    let place = match found.is_superseded {
+        true => text!("memory-found-superseded", day = found.day.as_str()),
+        false => found.place.clone(),
+    };
+    format!("  {place}: {}", crate::show::plain(&found.text))
 }
 
 #[cfg(test)]

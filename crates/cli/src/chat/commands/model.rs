@@ -1,4 +1,5 @@
-//! `/model`: shows the model and the available ones, switches to another, or sets the preferred one.
+//! `/model`: shows the model and the available ones, switches to another, or sets the preferred
+//! one.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +11,7 @@ use waterline_provider::local;
 
 use super::{Next, Spec};
 use crate::chat::Chat;
-use crate::show::{room, wrap};
+use crate::show::{room, window_guess, wrap};
 use crate::text;
 
 pub(super) const SPEC: Spec = Spec {
@@ -43,6 +44,9 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
     let name = rest.to_owned();
     chat.runner.agent.live_mut().change(move |session| session.model = Some(name.clone())).await?;
     chat.screen.print_line(&text!("model-changed", name = rest));
+    if let Some(note) = window_guess(chat.runner.agent.live()) {
+        chat.screen.print_note(&note);
+    }
     Ok(Next::Prompt)
 }
 

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
-use waterline_log::LogError;
+use waterline_log::{LogError, Refusal};
 
 use super::{Next, Spec};
 use crate::chat::{Chat, files};
@@ -19,7 +19,7 @@ async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
     chat.runner.agent.begin_move().await?;
     match chat.on_log(|log, id| Ok(log.redo(id))).await? {
         Ok(_) => {}
-        Err(LogError::Refused(_)) => {
+        Err(LogError::Refused(Refusal::NothingToRedo(_))) => {
             chat.screen.print_line(&text!("redo-nothing"));
             return Ok(Next::Prompt);
         }

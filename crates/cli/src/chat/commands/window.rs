@@ -130,7 +130,7 @@ fn turns(live: &LiveSession) -> (Vec<Row>, usize) {
     ((older..turns).map(|at| turn(live, at)).collect(), older)
 }
 
-/// Returns one turn, labelled with its first message and the number of that message.
+/// Returns one turn, labeled with its first message and the number of that message.
 fn turn(live: &LiveSession, at: usize) -> Row {
     let history = live.history();
     let atoms = history.turn_atoms(at).filter_map(|atom| history.atom(atom));

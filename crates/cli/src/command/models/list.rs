@@ -13,7 +13,7 @@ use crate::db::Database;
 use crate::error::describe_open;
 use crate::input::{output, raw_output};
 use crate::number::bytes;
-use crate::show::{align_right, number, pad, width};
+use crate::show::{align_right, pad, width};
 use crate::text;
 
 /// List the encoders that were added, the preferred one first
@@ -41,10 +41,10 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
         match arguments.json {
             true => writeln!(out, "{}", object(&model, encoded))?,
             false => {
-                let count = usize::try_from(encoded).unwrap_or(usize::MAX);
-                let encoded = text!("models-encoded", count = number(count));
+                let encoded = text!("models-encoded", count = encoded);
                 let size = align_right(&bytes(model.bytes), 9);
-                let (name, path) = (pad(&model.name, wide), model.path);
+                let name = pad(&model.name, wide);
+                let path = model.path;
                 let about = model.kind.map_or_else(|error| describe_open(&path, error), kind);
                 writeln!(out, "{name}  {size}  {about}, {encoded}")?;
             }

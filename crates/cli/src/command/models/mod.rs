@@ -16,7 +16,10 @@ use crate::db::Database;
 use crate::environment::environment;
 use crate::text;
 
-/// Add, list and remove the encoders for search by meaning
+/// Add, list and remove encoders for search by meaning
+///
+/// An encoder turns texts into vectors, so that a search finds messages by their meaning. The
+/// language model that answers is chosen with --model, in the config, or with /model in the chat.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(subcommand)]

@@ -1,6 +1,7 @@
 //! `--judge`: the model of a server scores recorded answers, given the context that each policy
 //! would have sent.
 
+use std::fmt;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
@@ -39,6 +40,18 @@ pub struct JudgeArguments {
     /// Number of answers to score per policy and window
     #[arg(long, value_name = "N", default_value = "50", requires = "judge")]
     judge_sample: NonZeroUsize,
+}
+
+/// A context does not fit into the window of the judge.
+#[derive(Debug)]
+struct TooLong;
+
+impl std::error::Error for TooLong {}
+
+impl fmt::Display for TooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&text!("replay-judge-too-long"))
+    }
 }
 
 /// A server that scores answers.
@@ -97,23 +110,35 @@ impl Server {
         let bar = progress(sample.len() * config.policies.len());
         bar.set_message(text!("replay-judging", model = self.model.as_str()));
         let most = config.windows.iter().map(|&window| sample.count(window)).max().unwrap_or(0);
-        report.judge = Some(JudgeInfo { model: self.model.clone(), answers: most });
+        report.judge = Some(JudgeInfo { model: self.model.clone(), answers: most, too_long: 0 });
         let score = |prompt: &Prompt| {
             let score = self.score(prompt);
             bar.inc(1);
-            score
+            match score {
+                Err(error) if error.is::<TooLong>() => Ok(None),
+                other => other.map(Some),
+            }
         };
+        let sample_size = sample.len();
         let judge = Judge::new(sample, &score);
         let watch = |number: usize, sent: &Sent<'_>| judge.judge(number, sent);
         each(config, origins, *session, Some(&bar), &watch, |_| {})?;
-        judge.finish(report, datasets)
+        let too_long = judge.finish(report, datasets)?;
+        if most > 0 && too_long == sample_size {
+            return Err(TooLong)
+                .with_context(|| text!("replay-judge-failed", model = self.model.as_str()));
+        }
+        if let Some(info) = &mut report.judge {
+            info.too_long = too_long;
+        }
+        Ok(())
     }
 
     fn score(&self, prompt: &Prompt) -> Result<Score> {
         let tokens = self.runtime.block_on(self.tokens(&prompt.text()));
         let tokens: Vec<Token> = tokens
             .map_err(|error| match error.overflow() {
-                Some(_) => anyhow::Error::from(error).context(text!("replay-judge-too-long")),
+                Some(_) => anyhow::Error::from(TooLong),
                 None => error.into(),
             })
             .with_context(|| text!("replay-judge-failed", model = self.model.as_str()))?

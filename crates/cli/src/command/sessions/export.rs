@@ -49,7 +49,7 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
             let exported = write(&log, &ids, arguments.markdown, &mut file)?;
             file.finish()?;
             let sessions = exported.sessions;
-            let messages = exported.messages;
+            let messages = exported.messages - exported.prompts;
             anstream::eprintln!(
                 "{}",
                 text!("export-done", sessions = sessions, messages = messages)

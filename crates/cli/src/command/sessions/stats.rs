@@ -45,7 +45,12 @@ fn rows(stats: &Stats) -> Vec<(String, String)> {
         ),
         (
             text!("stats-messages"),
-            text!("stats-messages-value", messages = stats.messages, unique = stats.contents),
+            text!(
+                "stats-messages-value",
+                messages = stats.messages - stats.prompts,
+                prompts = stats.prompts,
+                unique = stats.contents
+            ),
         ),
         (text!("stats-branches"), size(stats.branches)),
         (text!("stats-tokens"), size(stats.tokens)),

@@ -1,6 +1,6 @@
-//! Colours for code, line by line: comments, strings, numbers and keywords of the common languages,
-//! in the 16 colours that every terminal has. A small lexer and not a grammar: it works on lines as
-//! they stream in, and a line that it does not understand is shown without colours.
+//! Colors for code, line by line: comments, strings, numbers and keywords of the common languages,
+//! in the 16 colors that every terminal has. A small lexer and not a grammar: it works on lines as
+//! they stream in, and a line that it does not understand is shown without colors.
 
 use anstyle::{AnsiColor, Style};
 
@@ -25,7 +25,7 @@ pub enum State {
     String(&'static str),
 }
 
-/// Colours one line. `state` is what it continues, and then what the next line continues.
+/// Colors one line. `state` is what it continues, and then what the next line continues.
 pub fn line(language: &'static Language, state: &mut State, code: &str) -> Vec<Span> {
     let mut lexer = Lexer { language, rest: code, spans: Vec::new(), before: None };
     match language.kind {
@@ -187,7 +187,7 @@ mod tests {
     use super::super::languages::language;
     use super::*;
 
-    /// Colours lines, with one letter for each style around its text.
+    /// Colors lines, with one letter for each style around its text.
     fn shown(name: &str, lines: &[&str]) -> Vec<String> {
         let mut state = State::default();
         let language = language(name).unwrap();

@@ -1,4 +1,4 @@
-//! The languages whose code is coloured: their keywords, and how they mark comments and strings.
+//! The languages whose code is colored: their keywords, and how they mark comments and strings.
 
 /// How a language marks its parts.
 #[derive(Debug, PartialEq, Eq)]

@@ -4,12 +4,13 @@
 use crate::compress::decompress;
 use crate::error::Result;
 use crate::search_terms::artifact_terms;
-use crate::store::checksum::{TABLES, Table, VECTOR};
+use crate::store::checksum::{NOTE_VECTOR, TABLES, Table, VECTOR};
 use crate::store::{Connection, Dialect, values};
 
 pub(super) fn run(connection: &mut dyn Connection) -> Result<()> {
     // Later formats create their tables with checksums.
-    for table in TABLES.iter().filter(|table| table.name != VECTOR.name) {
+    let is_later = |table: &&Table| [VECTOR.name, NOTE_VECTOR.name].contains(&table.name);
+    for table in TABLES.iter().filter(|table| !is_later(table)) {
         match connection.dialect() {
             Dialect::Sqlite => rebuild(connection, table)?,
             Dialect::Postgres => {

@@ -4,7 +4,7 @@
 mod checksums;
 mod documents;
 
-use super::checksum::VECTOR;
+use super::checksum::{NOTE_VECTOR, VECTOR};
 use super::{Connection, Dialect, values};
 use crate::error::{LogError, Result};
 
@@ -28,6 +28,7 @@ const FORMATS: &[Format] = &[
         then: Some(checksums::run),
     },
     Format { sql: include_str!("../../../migrations/0005_vectors.sql"), then: None },
+    Format { sql: include_str!("../../../migrations/0006_note_vectors.sql"), then: None },
 ];
 
 /// The newest format.
@@ -85,7 +86,8 @@ pub(super) fn migrate(connection: &mut dyn Connection, is_empty: bool) -> Result
             .translate(&statements)
             .replace("{search}", search(dialect))
             .replace("{artifact_search}", artifact_search(dialect))
-            .replace("{vector_checksum}", &VECTOR.definition(dialect));
+            .replace("{vector_checksum}", &VECTOR.definition(dialect))
+            .replace("{note_vector_checksum}", &NOTE_VECTOR.definition(dialect));
         for statement in
             statements.split(';').map(str::trim).filter(|statement| !statement.is_empty())
         {

@@ -136,7 +136,12 @@ pub(super) fn cause(error: &postgres::Error) -> String {
         text = source.to_string();
         inner = source.source();
     }
-    text
+    without_code(&text).to_owned()
+}
+
+/// Removes the system's number of an error, which says nothing to a person.
+pub(super) fn without_code(text: &str) -> &str {
+    text.split(" (os error ").next().unwrap_or(text)
 }
 
 pub(super) fn explain(name: &str, error: &postgres::Error) -> LogError {
@@ -154,5 +159,16 @@ pub(super) fn explain(name: &str, error: &postgres::Error) -> LogError {
             LogError::Connection { name, text }
         }
         _ => LogError::Database { name, text },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_a_system_error_is_not_shown() {
+        assert_eq!(without_code("Connection refused (os error 111)"), "Connection refused");
+        assert_eq!(without_code("no such host"), "no such host");
     }
 }

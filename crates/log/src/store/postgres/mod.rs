@@ -13,7 +13,7 @@ mod value;
 use std::path::Path;
 use std::time::Duration;
 
-use handle::{Handle, cause, quoted};
+use handle::{Handle, cause, quoted, without_code};
 use pooled::Pooled;
 use postgres::Config;
 use server::{Parameters, Server, name_of, split_parameters};
@@ -91,7 +91,7 @@ impl Postgres {
     fn handle(&self) -> Result<Pooled> {
         let failed = |text: String| LogError::Connection { name: self.name.clone(), text };
         let pool = self.pool.as_ref().ok_or_else(|| failed("the log was closed".to_owned()))?;
-        pool.get().map_err(|error| failed(error.to_string()))
+        pool.get().map_err(|error| failed(without_code(&error.to_string()).to_owned()))
     }
 }
 

@@ -18,6 +18,7 @@ use super::migrate::{self, migrate};
 use super::{Connection, Finish, Job, Store, Work};
 use crate::error::{LogError, Result};
 use crate::options::Options;
+use crate::refusal::Refusal;
 
 /// A log in one file.
 pub(super) struct Sqlite {
@@ -288,10 +289,7 @@ impl Store for Sqlite {
             |source: std::io::Error| LogError::File { path: to.to_owned(), source: source.into() };
         let same = |path: &Path| std::fs::canonicalize(path).ok();
         if same(to).is_some() && same(to) == same(&self.path) {
-            return Err(LogError::Refused(format!(
-                "cannot back up to {}: it is the log itself; choose another file",
-                to.display()
-            )));
+            return Err(LogError::Refused(Refusal::BackupOfItself(to.to_owned())));
         }
         let directory = to.parent().filter(|directory| !directory.as_os_str().is_empty());
         let directory = directory.unwrap_or(Path::new("."));

@@ -81,8 +81,8 @@ impl Matrix {
         Self { columns: count, values: values.collect() }
     }
 
-    /// Returns, for each row, the `count` rows from `before` rows before it on, as one row. Rows that
-    /// do not exist are zeros.
+    /// Returns, for each row, the `count` rows from `before` rows before it on, as one row. Rows
+    /// that do not exist are zeros.
     pub(super) fn windows(&self, before: usize, count: usize) -> Self {
         let mut values = Vec::with_capacity(self.values.len() * count);
         for at in 0..self.count() {
@@ -98,7 +98,7 @@ impl Matrix {
     }
 
     /// Returns matrices next to each other.
-    pub(super) fn beside(parts: &[Self]) -> Self {
+    pub(super) fn concat_columns(parts: &[Self]) -> Self {
         let rows = parts.first().map_or(0, Self::count);
         let row = |at: usize| parts.iter().filter_map(move |part| part.row(at)).flatten().copied();
         Self {
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(product.values, [2.0, 3.0, 2.0, -0.5, 0.0, 0.0]);
         assert_eq!(product.clone().without_negatives().part(0, 1).values, [2.0, 0.0]);
         assert_eq!(
-            Matrix::beside(&[two.clone(), two.part(1, 1)]).values,
+            Matrix::concat_columns(&[two.clone(), two.part(1, 1)]).values,
             [1.0, 2.0, 2.0, 0.0, -1.0, -1.0]
         );
         assert_eq!(two.sum().scaled(2.0).values, [2.0, 2.0]);

@@ -113,7 +113,7 @@ impl MultilingualVectors {
         for (at, convolution) in self.convolutions.iter().enumerate() {
             features.push(convolution.run(projected.part(at * WIDTH, WIDTH)));
         }
-        let features = Matrix::beside(&features);
+        let features = Matrix::concat_columns(&features);
         let features = features.normalized(&self.norm.scale, &self.norm.shift, LEAST_VARIANCE);
         #[expect(clippy::cast_precision_loss, reason = "a text has at most 200 tokens")]
         let count = tokens.len() as f32;
@@ -194,7 +194,7 @@ impl Reader {
             weights.push(layer.weights);
             added.extend(layer.added);
         }
-        Ok(Dense { weights: Matrix::beside(&weights), added })
+        Ok(Dense { weights: Matrix::concat_columns(&weights), added })
     }
 
     fn projection_norm(&self) -> Result<Norm, ModelError> {

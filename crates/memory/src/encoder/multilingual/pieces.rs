@@ -1,5 +1,5 @@
-//! The tokenizer of a SentencePiece model with unigrams: characters are normalized by the model's own
-//! table, and the text is split into the pieces with the highest sum of scores.
+//! The tokenizer of a SentencePiece model with unigrams: characters are normalized by the model's
+//! own table, and the text is split into the pieces with the highest sum of scores.
 
 use rustc_hash::FxHashMap;
 
@@ -181,8 +181,8 @@ impl CharacterMap {
         Some(Self { units, texts: texts.to_vec() })
     }
 
-    /// Returns the replacement of the longest known start of a text, or its first character, and the
-    /// rest of the text.
+    /// Returns the replacement of the longest known start of a text, or its first character, and
+    /// the rest of the text.
     fn replace<'a>(&'a self, text: &'a str) -> Option<(&'a str, &'a str)> {
         let first = text.chars().next()?;
         let found = self.longest(text.as_bytes()).and_then(|(length, value)| {

@@ -48,7 +48,7 @@ fn block(json: &str, reader: &mut Reader) -> Option<Part> {
         }
         "thinking" => {
             let text = reader.take(&mut fields, "thinking").unwrap_or_default();
-            // Only a redacted block has data: that is how it is recognised.
+            // Only a redacted block has data: that is how it is recognized.
             fields.take("data");
             Body::Thinking(Thinking { text, signature: reader.take(&mut fields, "signature") })
         }

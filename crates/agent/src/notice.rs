@@ -1,0 +1,85 @@
+//! [`Notice`]: what the user should know about a turn. [`Display`](fmt::Display) writes English; a
+//! program in another language matches on the variant.
+
+use std::fmt;
+use std::sync::Arc;
+
+use waterline_memory::NoteError;
+
+use crate::changes::{FileOutcome, MovedFile, Unrecorded};
+
+/// A notice for the user about a turn or its settings.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Notice {
+    /// Another process continued the session; the turn resumes from its last message.
+    OtherProcess,
+    /// The buffer settings stored in the session are ignored, because a setting overrides them.
+    BufferConfigIgnored,
+    /// A file was moved with the session after an interruption, or was not.
+    Moved(MovedFile),
+    /// Changes that cannot be undone.
+    Unrecorded(Unrecorded),
+    /// The memory cannot be read or written.
+    Memory(Arc<NoteError>),
+    /// An instruction file cannot be read, for this reason.
+    Instructions(String),
+    /// Tools are described to the model in short, because all definitions take too much of the
+    /// window.
+    ToolsInShort {
+        /// How many tools.
+        count: usize,
+        /// The definitions may take one part of this many of the window.
+        share: usize,
+    },
+    /// Of the setting `summarization`, `token_threshold` is below `max_tokens`.
+    TokenThreshold {
+        /// The value of `token_threshold`.
+        threshold: u64,
+        /// The value of `max_tokens`.
+        max: u64,
+    },
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OtherProcess => f.write_str(
+                "another process continued this session; resuming from its last message",
+            ),
+            Self::BufferConfigIgnored => f.write_str(
+                "the buffer_config of this session is ignored: the setting summarization \
+                 overrides it",
+            ),
+            Self::Moved(MovedFile { path, outcome }) => match outcome {
+                FileOutcome::Restored | FileOutcome::RestoredInPart => {
+                    write!(f, "{path}: restored")
+                }
+                FileOutcome::Removed => write!(f, "{path}: removed"),
+                FileOutcome::ChangedMeanwhile => {
+                    write!(f, "{path}: not restored: it was changed outside this session")
+                }
+                FileOutcome::TooLarge => {
+                    write!(f, "{path}: not restored: it is too large to be recorded")
+                }
+                FileOutcome::Failed(why) => write!(f, "{path}: not restored: {why}"),
+            },
+            Self::Unrecorded(found) => found.fmt(f),
+            Self::Memory(error) => error.fmt(f),
+            Self::Instructions(why) => write!(f, "instruction file ignored: {why}"),
+            Self::ToolsInShort { count, share } => {
+                let are = if *count == 1 { "tool is" } else { "tools are" };
+                write!(
+                    f,
+                    "the tool definitions take more than 1/{share} of the window; {count} {are} described \
+                     to the model in short"
+                )
+            }
+            Self::TokenThreshold { threshold, max } => write!(
+                f,
+                "summarization: token_threshold {threshold} is below max_tokens {max}; between \
+                 these values there is nothing to drop"
+            ),
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Errors of the memory.
+
+use waterline_memory::NoteError;
+
+use crate::text;
+
+/// Describes why the memory was not read or written.
+pub fn describe(error: &NoteError) -> String {
+    match error {
+        NoteError::Secret => text!("memory-secret"),
+        NoteError::Empty => text!("memory-nothing"),
+        NoteError::NoSuchNote { number, count } => {
+            text!("memory-no-such", number = *number, count = *count)
+        }
+        other => other.to_string(),
+    }
+}
