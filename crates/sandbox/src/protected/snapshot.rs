@@ -152,7 +152,9 @@ fn list(path: &Path, limit: usize, make_readable: bool, files: &mut BTreeSet<Pat
     if make_readable && entries.is_err() {
         entries = make_accessible(path).and_then(|()| std::fs::read_dir(path));
     }
-    entries.into_iter().flatten().flatten().fold(true, |is_complete, entry| {
-        list(&entry.path(), limit, make_readable, files) && is_complete
-    })
+    let mut is_complete = true;
+    for entry in entries.into_iter().flatten().flatten() {
+        is_complete &= list(&entry.path(), limit, make_readable, files);
+    }
+    is_complete
 }
