@@ -355,7 +355,7 @@ fn messages_and_errors_are_printed_in_chinese() {
     assert!(ended.err.contains("没有名为“autox”的预设"), "{}", ended.err);
     let plan = run(&["plan", &example(), "--lang", "zh"], "").out;
     assert!(plan.contains("59 条消息 · 策略 auto") && plan.contains("原文"), "{plan}");
-    assert!(plan.contains("保持不变以命中缓存"), "the reasons too: {plan}");
+    assert!(plan.contains("个字符的结果已截断"), "the reasons too: {plan}");
 }
 
 /// Returns the commands that `--help` lists.

@@ -189,18 +189,19 @@ fn context_that_the_judge_cannot_read_is_reported() {
     assert!(ended.err.contains("does not fit into the judge's window"), "{}", ended.err);
 }
 
-/// A context that is too long under one policy costs that answer, under every policy, and nothing
-/// else.
+/// A context that is too long costs its answer, under every policy, and nothing else.
 #[test]
 fn answers_with_a_context_that_is_too_long_are_left_out() {
     let world = World::new(|request| {
-        if prompt(request).len() < 3_300 {
+        let prompt = prompt(request);
+        let is_late = (30..40).any(|at| prompt.ends_with(&format!("done: {at}")));
+        if !(is_late && prompt.contains("You are wild.")) {
             return scores(request);
         }
         let text = "This model's maximum context length is 800 tokens. However, you requested 900.";
         Reply::status(400, json!({"error": {"message": text, "code": 400}}).to_string())
     });
-    let ended = world.replay(&["--policy", "tail,dual-track", "--json"]);
+    let ended = world.replay(&["--policy", "tail,halve-first", "--json"]);
     assert_eq!(ended.code, 0, "{}", ended.err);
     let report: Value = serde_json::from_str(&ended.out).unwrap();
     let left_out = report["too_long"].as_u64().unwrap();

@@ -87,7 +87,9 @@ fn stable_ledger(context: &Context) -> Option<String> {
 
 #[test]
 fn several_folds_send_one_part_of_the_ledger_unchanged() {
-    let mut context = auto(&[]);
+    let sizes = [("summarise.ledger", "2000"), ("summarise.stable", "800")];
+    let kept = [("trim.keep", "\"47%\""), ("window.tokens", "\"47%\"")];
+    let mut context = auto(&[sizes, kept].concat());
     context.push(Message::user("Read the modules one by one."));
     let mut ledgers: Vec<String> = Vec::new();
     for at in 0..120 {
