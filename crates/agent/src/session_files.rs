@@ -61,7 +61,7 @@ impl SessionFiles<'_> {
     }
 }
 
-/// A move of a session that has begun: it holds the lease of the session and the lock of its
+/// A move of a session that was started: it holds the lease of the session and the lock of its
 /// workspace.
 #[derive(Debug)]
 pub struct MovingFiles {
