@@ -174,7 +174,7 @@ fn search_of_a_user_is_not_crowded_out_by_others(backend: &dyn Backend) {
     assert_eq!(found(None, "the needle"), ["none/2"]);
     assert_eq!(found(Some("ada"), "common"), ["ada/1"], "both have the same message");
     assert_eq!(found(None, "common"), ["none/1"]);
-    assert!(found(Some("nobody"), "needle").is_empty());
+    assert!(found(Some("stranger"), "needle").is_empty());
     // A fork has the messages up to its start.
     let fork = log.fork("ada", Some(1), None).unwrap();
     log.erase(&EraseTarget::Session("ada".into())).unwrap();
