@@ -244,6 +244,33 @@ fn invalid_values_are_refused_with_the_allowed_range() {
 }
 
 #[test]
+fn settings_that_were_middlewares_have_keys() {
+    let world = World::new(vec![says("ready"), says("ready")]);
+    let described = |request: usize| {
+        let body: serde_json::Value =
+            serde_json::from_str(&world.server.received()[request].body).unwrap();
+        body["tools"].as_array().unwrap().len()
+    };
+    world.write(".config/waterline/config.toml", "");
+    assert_eq!(world.run("run", &["hi"]).0, 0);
+    world.write(
+        ".config/waterline/config.toml",
+        "[agent]\ntool_selector = { max_tools = 2, always = [\"now\"] }\n",
+    );
+    assert_eq!(world.run("run", &["hi"]).0, 0);
+    assert!(described(1) < described(0), "{} of {}", described(1), described(0));
+    for (setting, finding) in [
+        ("tool_retry = { wait = 3 }", "tool_retry"),
+        ("model_retry = { transient = [\"soon\"] }", "model_retry"),
+        ("tool_selector = { always = [\"fly\"] }", "unknown tool \"fly\""),
+    ] {
+        world.write(".config/waterline/config.toml", &format!("[agent]\n{setting}\n"));
+        let (code, _, err) = world.run("run", &["hi"]);
+        assert!(code == 2 && err.contains(finding), "{err}");
+    }
+}
+
+#[test]
 fn doctor_reports_what_works_and_what_does_not() {
     let world = World::new(vec![says("ready")]);
     let (code, out, _) = world.run("doctor", &["--ask"]);

@@ -50,6 +50,12 @@ pub struct AgentSettings {
     pub rules: Vec<RuleSettings>,
     /// The middlewares: the name of a preset, or a list of names, each with optional settings.
     pub middleware: Option<Middlewares>,
+    /// Seconds to wait before a model call is retried: `rate_limit` and `transient`, a list each.
+    pub model_retry: Option<toml::Table>,
+    /// Milliseconds to wait before a tool with a temporary error is run again: `waits`, a list.
+    pub tool_retry: Option<toml::Table>,
+    /// Which tools are described in full: `max_tools`, a number, and `always`, a list of names.
+    pub tool_selector: Option<toml::Table>,
     /// Directories whose files the agent may access in addition to the workspace.
     #[serde(deserialize_with = "grants")]
     pub allow_dirs: Vec<Grant>,
@@ -228,6 +234,9 @@ impl AgentSettings {
             ("approval_timeout", self.approval_timeout.is_some()),
             ("rules", !self.rules.is_empty()),
             ("middleware", self.middleware.is_some()),
+            ("model_retry", self.model_retry.is_some()),
+            ("tool_retry", self.tool_retry.is_some()),
+            ("tool_selector", self.tool_selector.is_some()),
             ("tools_on", !self.tools_on.is_empty()),
             ("allow_dirs", !self.allow_dirs.is_empty()),
             ("read_dirs", !self.read_dirs.is_empty()),
@@ -279,6 +288,9 @@ impl AgentSettings {
             approval_timeout: newer.approval_timeout.or(self.approval_timeout),
             rules: join(newer.rules, self.rules),
             middleware: newer.middleware.or(self.middleware),
+            model_retry: newer.model_retry.or(self.model_retry),
+            tool_retry: newer.tool_retry.or(self.tool_retry),
+            tool_selector: newer.tool_selector.or(self.tool_selector),
             allow_dirs: join(self.allow_dirs, newer.allow_dirs),
             read_dirs: join(self.read_dirs, newer.read_dirs),
             network: newer.network.or(self.network),

@@ -375,7 +375,19 @@ fn add_middlewares(agent: &AgentSettings, into: &mut AgentConfig) -> Result<(), 
             })
             .collect(),
     };
-    named.iter().try_for_each(|(name, settings)| into.add(name, settings))
+    named.iter().try_for_each(|(name, settings)| into.add(name, settings))?;
+    // Added last, so that a key of its own overrides the entry of a preset.
+    let own = [
+        ("model_retry", &agent.model_retry),
+        ("tool_retry", &agent.tool_retry),
+        ("tool_selector", &agent.tool_selector),
+    ];
+    for (name, table) in own {
+        if let Some(table) = table {
+            into.add(name, &serde_json::to_value(table).unwrap_or_default())?;
+        }
+    }
+    Ok(())
 }
 
 /// Returns the MCP servers that are not disabled.
