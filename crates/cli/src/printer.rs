@@ -9,11 +9,12 @@ use std::sync::{Mutex, PoisonError};
 
 use anyhow::Result;
 use futures_util::future::BoxFuture;
-use serde_json::{Value, json};
+use serde::Serialize;
 use waterline_agent::changes::FileDiff;
 use waterline_agent::tool::Capability;
 use waterline_agent::{
-    ApprovalReply, ApprovalRequest, Approver, Ending, Event, Observer, Outcome, Question, Source,
+    AnswerLine, ApprovalReply, ApprovalRequest, Approver, Event, EventLine, Observer, Outcome,
+    Question, RunLine, Source,
 };
 use waterline_provider::answer::Delta;
 use waterline_session::{Event as CallEvent, LiveSession};
@@ -84,7 +85,7 @@ impl Printer {
         let id = live.session().id.as_str();
         let model = live.model().name.as_str();
         if self.json {
-            print(&json!({"event": "session", "session": id, "model": model}));
+            print(&RunLine::Session { session: id, model });
         } else if let Some(screen) = self.screen.as_ref().filter(|_| is_new) {
             screen.print_note(&text!("run-session", id = id, model = lines(model)));
         } else if is_new {
@@ -95,7 +96,7 @@ impl Printer {
     /// Reports that the turn failed. Without JSON, `main` prints the error.
     pub fn failed(&self, session: &str, error: &anyhow::Error) {
         if self.json {
-            print(&json!({"event": "error", "session": session, "message": describe(error)}));
+            print(&RunLine::Error { session, message: &describe(error) });
         } else {
             self.break_line();
         }
@@ -104,7 +105,7 @@ impl Printer {
     /// Prints a notice.
     pub fn note(&self, text: &str) {
         if self.json {
-            print(&json!({"event": "notice", "text": text}));
+            print(&RunLine::Notice { text });
             return;
         }
         if let Some(screen) = &self.screen {
@@ -132,30 +133,9 @@ impl Printer {
             }
             return Ok(());
         }
-        let usage = &outcome.usage;
-        let (ending, why) = match &outcome.ending {
-            Ending::Done | Ending::HandOff { .. } => ("end", None),
-            Ending::Limit(why) => ("limit", Some(why.to_string())),
-            Ending::Halted(why) => ("halted", Some(why.to_string())),
-            Ending::Waiting(_) => ("waiting", odd(outcome, &live.session().id)),
-            _ => ("halted", None),
-        };
-        let line = json!({
-            "event": "answer",
-            "session": live.session().id,
-            "model": live.model().name,
-            "text": outcome.text,
-            "stop": ending,
-            "why": why,
-            "steps": outcome.steps,
-            "prompt_tokens": usage.prompt(),
-            "cached_tokens": usage.cache_read,
-            "output_tokens": usage.output,
-            "window": live.window(),
-            "level": live.level().to_string(),
-            "folds": live.generation().number,
-        });
-        writeln!(std::io::stdout(), "{line}")?;
+        let waiting = odd(outcome, &live.session().id);
+        let line = RunLine::Answer(AnswerLine::new(live, outcome, waiting));
+        writeln!(std::io::stdout(), "{}", serde_json::to_string(&line)?)?;
         Ok(())
     }
 
@@ -213,10 +193,7 @@ impl Printer {
 impl Observer for Printer {
     fn on_event(&self, source: &Source, event: &Event) {
         if self.json {
-            if !is_internal(event)
-                && let Ok(mut line) = serde_json::to_value(event)
-            {
-                add_source(&mut line, source);
+            if let Some(line) = EventLine::new(source, event) {
                 print(&line);
             }
             return;
@@ -323,28 +300,9 @@ impl Approver for Printer {
     }
 }
 
-/// Adds the session and the run to a line of JSON.
-fn add_source(line: &mut Value, source: &Source) {
-    if let Some(fields) = line.as_object_mut() {
-        fields.entry("session").or_insert_with(|| source.session.clone().into());
-        fields.entry("run").or_insert_with(|| source.run_id.clone().into());
-        fields.entry("step").or_insert_with(|| source.step.into());
-    }
-}
-
 /// Prints a line of JSON. A reader that closed the pipe does not want the rest.
-fn print(line: &Value) {
-    drop(writeln!(std::io::stdout(), "{line}"));
-}
-
-/// Whether an event is left out of the JSON lines: the first and the last line report the same.
-fn is_internal(event: &Event) -> bool {
-    match event {
-        Event::Begins
-        | Event::Ends
-        | Event::Failed { .. }
-        | Event::Call(CallEvent::Raw(_) | CallEvent::Sent { .. } | CallEvent::Responds) => true,
-        Event::Below { event, .. } => is_internal(event),
-        _ => false,
+fn print(line: &impl Serialize) {
+    if let Ok(line) = serde_json::to_string(line) {
+        drop(writeln!(std::io::stdout(), "{line}"));
     }
 }

@@ -25,10 +25,3 @@ pub struct Report<'a> {
     /// Messages outside the file's list, such as a separate system prompt; they have no index.
     pub outside: usize,
 }
-
-impl Report<'_> {
-    /// Returns the index in the file of the message that a warning is about.
-    pub fn index(&self, warning: &Warning) -> Option<usize> {
-        warning.at.and_then(|at| at.checked_sub(self.outside))
-    }
-}

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use serde::ser::{Error, Serialize, SerializeStruct, Serializer};
+use serde_json::value::RawValue;
+use waterline::json::one_line;
 use waterline::message::Raw;
 
 /// A piece of JSON: the original bytes of a message, or new ones.
@@ -30,6 +33,15 @@ impl Json {
     }
 }
 
+/// On one line. Otherwise the bytes are unchanged.
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let text = one_line(self.as_str());
+        let raw: &RawValue = serde_json::from_str(&text).map_err(S::Error::custom)?;
+        raw.serialize(serializer)
+    }
+}
+
 /// A context rendered for one wire.
 #[derive(Clone, Debug, Default)]
 pub struct Rendered {
@@ -44,5 +56,18 @@ impl Rendered {
     #[must_use]
     pub fn texts(&self) -> Vec<&str> {
         self.messages.iter().map(Json::as_str).collect()
+    }
+}
+
+/// As `system`, if there is one, and `messages`, like the body of a request.
+impl Serialize for Rendered {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("Rendered", 2)?;
+        match &self.system {
+            Some(system) => fields.serialize_field("system", system)?,
+            None => fields.skip_field("system")?,
+        }
+        fields.serialize_field("messages", &self.messages)?;
+        fields.end()
     }
 }

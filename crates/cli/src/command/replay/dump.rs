@@ -5,8 +5,8 @@ use std::io::Write;
 use std::sync::Mutex;
 
 use anyhow::{Context, Result, anyhow};
-use waterline::json::one_line;
-use waterline_provider::wire;
+use serde::Serialize;
+use waterline_provider::wire::{self, Rendered};
 use waterline_replay::run::Context as Sent;
 
 use crate::files::Output;
@@ -23,11 +23,11 @@ impl Dump {
 
     /// Writes one context. The first error is reported by [`Dump::finish`].
     pub fn write(&self, sent: &Sent<'_>) {
-        let line = line(sent);
+        let line = line(sent).map_err(std::io::Error::from);
         if let Ok(mut state) = self.0.lock()
             && state.1.is_none()
         {
-            state.1 = state.0.write_all(line.as_bytes()).err();
+            state.1 = line.and_then(|line| state.0.write_all(line.as_bytes())).err();
         }
     }
 
@@ -41,27 +41,20 @@ impl Dump {
     }
 }
 
-fn line(sent: &Sent<'_>) -> String {
-    let rendered = wire::render(sent.wire, sent.messages);
-    let head = serde_json::json!({
-        "id": sent.id,
-        "call": sent.call,
-        "policy": sent.policy,
-        "window": sent.window,
-    });
-    let mut line = head.to_string();
-    line.pop();
-    if let Some(system) = &rendered.system {
-        line.push_str(",\"system\":");
-        line.push_str(&one_line(system.as_str()));
-    }
-    line.push_str(",\"messages\":[");
-    for (at, message) in rendered.texts().into_iter().enumerate() {
-        if at > 0 {
-            line.push(',');
-        }
-        line.push_str(&one_line(message));
-    }
-    line.push_str("]}\n");
-    line
+/// A context with the call that it was made for.
+#[derive(Serialize)]
+struct Line<'a> {
+    id: &'a str,
+    call: usize,
+    policy: &'a str,
+    window: usize,
+    #[serde(flatten)]
+    context: &'a Rendered,
+}
+
+fn line(sent: &Sent<'_>) -> serde_json::Result<String> {
+    let context = &wire::render(sent.wire, sent.messages);
+    let &Sent { id, call, policy, window, .. } = sent;
+    let line = serde_json::to_string(&Line { id, call, policy, window, context })?;
+    Ok(line + "\n")
 }
