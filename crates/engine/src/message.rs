@@ -42,6 +42,7 @@ pub type Extra = Vec<(String, String)>;
 
 /// One piece of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "StoredPart")]
 pub struct Part {
     /// The content.
     #[serde(flatten)]
@@ -52,6 +53,38 @@ pub struct Part {
     /// What was left out of it, if it was truncated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub truncated: Option<Box<Truncated>>,
+}
+
+/// A part as it is stored: exactly one of the first six fields is present. Flattening [`Body`] would
+/// read the same, but it buffers every part, which takes longer than parsing it.
+#[derive(Deserialize)]
+struct StoredPart {
+    text: Option<String>,
+    thinking: Option<Thinking>,
+    image: Option<Image>,
+    call: Option<ToolCall>,
+    result: Option<ToolResult>,
+    opaque: Option<Opaque>,
+    #[serde(default)]
+    extra: Extra,
+    truncated: Option<Box<Truncated>>,
+}
+
+impl TryFrom<StoredPart> for Part {
+    type Error = &'static str;
+
+    fn try_from(part: StoredPart) -> Result<Self, Self::Error> {
+        let StoredPart { text, thinking, image, call, result, opaque, extra, truncated } = part;
+        let body = text
+            .map(Body::Text)
+            .or(thinking.map(Body::Thinking))
+            .or(image.map(Body::Image))
+            .or(call.map(Body::Call))
+            .or(result.map(Body::Result))
+            .or(opaque.map(Body::Opaque))
+            .ok_or("a part has no content")?;
+        Ok(Self { body, extra, truncated })
+    }
 }
 
 /// What was left out of a text, and where the whole text is.

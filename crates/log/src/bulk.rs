@@ -1,166 +1,121 @@
-//! Loads many messages in parallel. The calling thread reads rows and appends messages; worker
-//! threads decompress, verify and parse them in between.
+//! Loads many messages in parallel: each thread reads, verifies and parses a part of them and indexes
+//! its values. The parts are then appended in order.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, Sender, channel};
 
-use waterline::history::{History, Prepared};
+use waterline::history::{Chunk, History};
 
-use crate::entry::{Entry, rows_of_run};
+use crate::entry::each_of_run;
 use crate::error::{LogError, Result};
 use crate::import::Parse;
-use crate::store::{Connection, Row};
-use crate::tree::{Path, Tip};
+use crate::log::Log;
+use crate::tree::Run;
 
-/// How many rows a worker takes at a time.
-const ROWS_PER_CHUNK: usize = 256;
+/// How many parts there are per thread. While the last ones are read, the first are appended.
+const PARTS_PER_THREAD: u64 = 2;
 
-/// How many chunks may wait for a worker. The limit keeps rows from being read faster than they are
-/// used.
-const MAX_WAITING: usize = 16;
+/// A smaller part is not worth a statement of its own.
+const MIN_MESSAGES: u64 = 256;
 
-/// The number of a chunk, and its rows in order.
-type Chunk = (usize, Vec<Row>);
+/// Consecutive messages of one branch.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    number: usize,
+    /// The index of the first message in the history.
+    first: usize,
+    run: Run,
+}
 
-/// A message, and its tokens if they were counted by the history's counter.
-type Counted = (Prepared, Option<usize>);
+/// The number of a part, and its messages.
+type Ready = (usize, Result<Chunk>);
 
-/// The number of a chunk, and its messages.
-type Ready = (usize, Result<Vec<Counted>>);
-
-/// Appends the messages after position `after` up to `tip` to a history.
-pub(crate) fn load(
-    connection: &mut dyn Connection,
-    history: &mut History,
-    tip: Tip,
-    after: u64,
-    parse: Parse,
-) -> Result<()> {
-    let preparer =
-        Preparer { name: connection.name().to_owned(), counter: history.counter().name(), parse };
-    let path = Path::of(connection, tip)?;
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let (chunks, waiting) = sync_channel(MAX_WAITING);
-    let waiting = Mutex::new(waiting);
+/// Appends the messages of these runs to a history. Messages never change, so the threads need not
+/// read the same snapshot.
+pub(crate) fn load(log: &Log, history: &mut History, runs: &[Run], parse: Parse) -> Result<()> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let parts = Mutex::new(parts_of(runs, history.len(), threads as u64).into_iter());
+    let reader = Reader { log, counter: history.counter().name(), parse };
     let (done, ready) = channel();
     std::thread::scope(|scope| {
-        for _ in 0..cores {
-            let preparer = &preparer;
-            let waiting = &waiting;
+        for _ in 0..threads {
+            let parts = &parts;
+            let reader = &reader;
             let done = done.clone();
-            scope.spawn(move || preparer.run(waiting, &done));
+            scope.spawn(move || reader.run(parts, &done));
         }
-        // The receiver ends when the last worker drops its sender.
+        // The receiver ends when the last thread drops its sender.
         drop(done);
-        let mut merge = Merge { history, ready, next: 0, early: BTreeMap::new() };
-        let mut feed = Feed { chunks, rows: Vec::with_capacity(ROWS_PER_CHUNK), sent: 0 };
-        for run in path.runs(after) {
-            rows_of_run(connection, run, &mut |row| {
-                if feed.add(row)? {
-                    merge.take_ready()?;
-                }
-                Ok(())
-            })?;
-        }
-        feed.finish()?;
-        merge.finish()
+        append_in_order(history, &ready)
     })
 }
 
-struct Preparer {
-    name: String,
+/// Divides runs into parts of about the same size.
+fn parts_of(runs: &[Run], mut first: usize, threads: u64) -> Vec<Part> {
+    let messages: u64 = runs.iter().map(|run| run.upto - run.after).sum();
+    let size = messages.div_ceil(threads * PARTS_PER_THREAD).max(MIN_MESSAGES);
+    let mut parts = Vec::new();
+    for run in runs {
+        let mut after = run.after;
+        while after < run.upto {
+            let upto = run.upto.min(after + size);
+            let run = Run { branch: run.branch, after, upto };
+            parts.push(Part { number: parts.len(), first, run });
+            first += usize::try_from(upto - after).unwrap_or_default();
+            after = upto;
+        }
+    }
+    parts
+}
+
+struct Reader<'a> {
+    log: &'a Log,
     counter: String,
     parse: Parse,
 }
 
-impl Preparer {
-    fn run(&self, waiting: &Mutex<Receiver<Chunk>>, done: &Sender<Ready>) {
-        let next = || waiting.lock().unwrap_or_else(PoisonError::into_inner).recv();
-        while let Ok((number, rows)) = next() {
-            // A panic must not end the worker: if all ended, the sender would wait forever.
-            let prepare = || rows.into_iter().map(|row| self.prepare(row)).collect();
-            let messages = catch_unwind(AssertUnwindSafe(prepare));
-            let messages = messages.unwrap_or_else(|_| Err(stopped()));
-            if done.send((number, messages)).is_err() {
+impl Reader<'_> {
+    fn run(&self, parts: &Mutex<impl Iterator<Item = Part>>, done: &Sender<Ready>) {
+        let next = || parts.lock().ok()?.next();
+        while let Some(part) = next() {
+            // A parser that panics must not end the program.
+            let read = catch_unwind(AssertUnwindSafe(|| self.read(part)));
+            let outcome = read.unwrap_or_else(|_| Err(stopped()));
+            let failed = outcome.is_err();
+            if done.send((part.number, outcome)).is_err() || failed {
                 return;
             }
         }
     }
 
-    fn prepare(&self, row: Row) -> Result<Counted> {
-        let entry = Entry::of(&self.name, row)?;
-        let tokens = (entry.counter == self.counter).then_some(entry.tokens);
-        Ok((Prepared::new(entry.message(self.parse)), tokens))
+    fn read(&self, part: Part) -> Result<Chunk> {
+        let expected = part.run.upto - part.run.after;
+        self.log.read(|connection| {
+            let mut chunk = Chunk::new(part.first);
+            each_of_run(connection, part.run, &mut |entry| {
+                let tokens = (entry.counter == self.counter).then_some(entry.tokens);
+                chunk.push(entry.into_message(self.parse), tokens);
+                Ok(())
+            })?;
+            // Messages can only be missing if the session was erased meanwhile.
+            if chunk.len() as u64 == expected { Ok(chunk) } else { Err(connection.race()) }
+        })
     }
 }
 
-/// Collects rows into chunks and sends them to the workers.
-struct Feed {
-    chunks: SyncSender<Chunk>,
-    rows: Vec<Row>,
-    sent: usize,
-}
-
-impl Feed {
-    /// Adds a row. Returns whether that completed a chunk, which was then sent.
-    fn add(&mut self, row: Row) -> Result<bool> {
-        self.rows.push(row);
-        if self.rows.len() < ROWS_PER_CHUNK {
-            return Ok(false);
-        }
-        self.send()?;
-        Ok(true)
-    }
-
-    fn send(&mut self) -> Result<()> {
-        let rows = std::mem::replace(&mut self.rows, Vec::with_capacity(ROWS_PER_CHUNK));
-        self.chunks.send((self.sent, rows)).map_err(|_| stopped())?;
-        self.sent += 1;
-        Ok(())
-    }
-
-    fn finish(mut self) -> Result<()> {
-        if self.rows.is_empty() { Ok(()) } else { self.send() }
-    }
-}
-
-/// Appends the prepared messages in their original order.
-struct Merge<'a> {
-    history: &'a mut History,
-    ready: Receiver<Ready>,
-    next: usize,
-    /// Chunks that were ready before an earlier one.
-    early: BTreeMap<usize, Vec<Counted>>,
-}
-
-impl Merge<'_> {
-    /// Appends the chunks that are ready, without waiting.
-    fn take_ready(&mut self) -> Result<()> {
-        while let Ok((number, messages)) = self.ready.try_recv() {
-            self.take(number, messages?);
-        }
-        Ok(())
-    }
-
-    /// Waits for all remaining chunks and appends them.
-    fn finish(mut self) -> Result<()> {
-        while let Ok((number, messages)) = self.ready.recv() {
-            self.take(number, messages?);
-        }
-        if self.early.is_empty() { Ok(()) } else { Err(stopped()) }
-    }
-
-    fn take(&mut self, number: usize, messages: Vec<Counted>) {
-        self.early.insert(number, messages);
-        while let Some(messages) = self.early.remove(&self.next) {
-            self.next += 1;
-            for (prepared, tokens) in messages {
-                self.history.append_prepared(prepared, tokens);
-            }
+fn append_in_order(history: &mut History, ready: &Receiver<Ready>) -> Result<()> {
+    let mut next = 0;
+    let mut early: BTreeMap<usize, Chunk> = BTreeMap::new();
+    while let Ok((number, chunk)) = ready.recv() {
+        early.insert(number, chunk?);
+        while let Some(chunk) = early.remove(&next) {
+            next += 1;
+            history.append_chunk(chunk);
         }
     }
+    Ok(())
 }
 
 fn stopped() -> LogError {

@@ -75,13 +75,26 @@ impl Entry {
         &self,
         parse: impl FnOnce(Arc<String>, Wire, Role) -> Option<Message>,
     ) -> Message {
-        let text = || String::from_utf8_lossy(&self.bytes).into_owned();
+        self.clone().into_message(parse)
+    }
+
+    /// Like [`Entry::message`], without copying the bytes.
+    pub fn into_message(
+        self,
+        parse: impl FnOnce(Arc<String>, Wire, Role) -> Option<Message>,
+    ) -> Message {
+        if self.encoding == Encoding::Neutral
+            && let Ok(message) = serde_json::from_slice(&self.bytes)
+        {
+            return message;
+        }
+        let text = Arc::new(lossy_text(self.bytes));
         let parsed = match self.encoding {
-            Encoding::Neutral => serde_json::from_slice(&self.bytes).ok(),
-            Encoding::Wire(wire) => parse(Arc::new(text()), wire, self.role),
-            Encoding::Bytes => None,
+            Encoding::Wire(wire) => parse(Arc::clone(&text), wire, self.role),
+            Encoding::Neutral | Encoding::Bytes => None,
         };
-        parsed.unwrap_or_else(|| Message::new(self.role, vec![Part::text(text())]))
+        let as_text = || Message::new(self.role, vec![Part::text(Arc::unwrap_or_clone(text))]);
+        parsed.unwrap_or_else(as_text)
     }
 
     /// Returns the wire that the message was received on, if known.
@@ -96,6 +109,12 @@ impl Entry {
             Encoding::Bytes => None,
         }
     }
+}
+
+/// Returns bytes as text. Bytes that are not UTF-8 are replaced.
+fn lossy_text(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes)
+        .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
 }
 
 /// Visits the entries of a run in order, and stops at the first damaged one.

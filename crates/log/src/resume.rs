@@ -9,6 +9,7 @@ use waterline::message::Message;
 use waterline::plan::{FrozenItem, FrozenSlot, Generation};
 use waterline::tokens::Counter;
 
+use crate::bulk;
 use crate::clear::cleared;
 use crate::error::Result;
 use crate::frozen::{self, Frozen};
@@ -18,7 +19,7 @@ use crate::numbering::numbering;
 use crate::read::each;
 use crate::session::{self, Session};
 use crate::store::Connection;
-use crate::tree::Tip;
+use crate::tree::{Path, Run, Tip};
 
 /// A session that is ready for its next call.
 #[derive(Clone, Debug)]
@@ -55,7 +56,7 @@ impl Log {
         parse: Parse,
         bulk_threshold: u64,
     ) -> Result<Resumed> {
-        self.read(|connection| {
+        let (mut resumed, rest) = self.read(|connection| {
             let session = session::load(connection, session)?;
             let cleared = cleared(connection, &session)?;
             let frozen = frozen::current(connection, &session, cleared)?;
@@ -64,11 +65,14 @@ impl Log {
                 Some(frozen) => reader.resume_from(connection, frozen, counter)?,
                 None => (Generation::new(), History::new(*counter)),
             };
-            let after = cleared + history.len() as u64;
-            load(connection, &mut history, session.tip, after, parse, bulk_threshold)?;
             set_numbering(connection, &mut history, &session, cleared)?;
-            Ok(Resumed { session, generation, history, cleared })
-        })
+            let after = cleared + history.len() as u64;
+            let rest =
+                load_few(connection, &mut history, session.tip, after, parse, bulk_threshold)?;
+            Ok((Resumed { session, generation, history, cleared }, rest))
+        })?;
+        bulk::load(self, &mut resumed.history, &rest, parse)?;
+        Ok(resumed)
     }
 
     /// Returns the whole history of a session since it was cleared. A fold needs it.
@@ -87,14 +91,17 @@ impl Log {
         parse: Parse,
         bulk_threshold: u64,
     ) -> Result<History> {
-        self.read(|connection| {
+        let (mut history, rest) = self.read(|connection| {
             let session = session::load(connection, session)?;
             let cleared = cleared(connection, &session)?;
             let mut history = History::new(*counter);
-            load(connection, &mut history, session.tip, cleared, parse, bulk_threshold)?;
             set_numbering(connection, &mut history, &session, cleared)?;
-            Ok(history)
-        })
+            let rest =
+                load_few(connection, &mut history, session.tip, cleared, parse, bulk_threshold)?;
+            Ok((history, rest))
+        })?;
+        bulk::load(self, &mut history, &rest, parse)?;
+        Ok(history)
     }
 }
 
@@ -112,28 +119,30 @@ fn set_numbering(
 }
 
 /// Appends the messages after position `after` up to `tip` to a history. Does not count the tokens
-/// of a message again if the same counter counted them before.
-fn load(
+/// of a message again if the same counter counted them before. If there are many messages, returns
+/// where they are instead: they are loaded with several connections, when this one is free.
+fn load_few(
     connection: &mut dyn Connection,
     history: &mut History,
     tip: Tip,
     after: u64,
     parse: Parse,
     bulk_threshold: u64,
-) -> Result<()> {
+) -> Result<Vec<Run>> {
     if tip.position.saturating_sub(after) >= bulk_threshold {
-        return crate::bulk::load(connection, history, tip, after, parse);
+        return Ok(Path::of(connection, tip)?.runs(after).collect());
     }
     let name = history.counter().name();
     each(connection, tip, after..tip.position, &mut |entry| {
-        let message = entry.message(parse);
-        if entry.counter == name {
-            history.append_counted(message, entry.tokens);
-        } else {
-            history.append(message);
-        }
+        let tokens = (entry.counter == name).then_some(entry.tokens);
+        let message = entry.into_message(parse);
+        match tokens {
+            Some(tokens) => history.append_counted(message, tokens),
+            None => history.append(message),
+        };
         Ok(())
-    })
+    })?;
+    Ok(Vec::new())
 }
 
 /// Loads the messages that a request context refers to.
@@ -181,7 +190,7 @@ impl Reader {
             let range = self.cleared + first as u64..self.cleared + last as u64 + 1;
             each(connection, self.tip, range, &mut |entry| {
                 let index = usize::try_from(entry.position - 1 - self.cleared).unwrap_or_default();
-                messages.insert(index, entry.message(self.parse));
+                messages.insert(index, entry.into_message(self.parse));
                 Ok(())
             })?;
         }
@@ -201,7 +210,7 @@ mod tests {
     use super::*;
     use crate::incoming::Incoming;
 
-    /// Two full chunks of `bulk.rs` and a partial one.
+    /// Several parts of `bulk.rs` on each branch.
     const MESSAGES: usize = 601;
 
     fn counter() -> Counter {

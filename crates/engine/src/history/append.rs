@@ -7,7 +7,6 @@ use rustc_hash::FxBuildHasher;
 
 use super::atom::{Atom, AtomKind, OpenCall};
 use super::{Entry, History, normalize};
-use crate::ledger::Extract;
 use crate::message::{Body, Form, Message, Role, ToolResult};
 use crate::warning::{Warning, WarningKind};
 
@@ -17,44 +16,28 @@ pub(crate) fn is_reminder(text: &str) -> bool {
     text.trim_start().starts_with("<system-reminder>")
 }
 
-/// A message with the values found in it. Preparing does not need the history, so several messages
-/// can be prepared in parallel.
-#[derive(Clone, Debug)]
-pub struct Prepared {
-    message: Message,
-    values: Extract,
-}
-
-impl Prepared {
-    /// Prepares a message.
-    #[must_use]
-    pub fn new(message: Message) -> Self {
-        Self { values: Extract::of(&message), message }
-    }
-}
-
 impl History {
     /// Appends a message and returns its index.
     pub fn append(&mut self, message: Message) -> usize {
-        self.place(message, None, None)
+        self.append_indexed(message, None)
     }
 
     /// Appends a message whose tokens were already counted by this history's counter.
     pub fn append_counted(&mut self, message: Message, tokens: usize) -> usize {
-        self.place(message, None, Some(tokens))
+        self.append_indexed(message, Some(tokens))
     }
 
-    /// Appends a prepared message, with its tokens if this history's counter already counted them.
-    pub fn append_prepared(&mut self, prepared: Prepared, tokens: Option<usize>) -> usize {
-        self.place(prepared.message, Some(prepared.values), tokens)
+    fn append_indexed(&mut self, message: Message, counted: Option<usize>) -> usize {
+        let index = self.place(message, counted);
+        if let Some(entry) = self.entries.last() {
+            let sent = entry.repaired.as_deref().unwrap_or(&entry.message);
+            self.values.append(index, sent);
+        }
+        index
     }
 
-    fn place(
-        &mut self,
-        message: Message,
-        values: Option<Extract>,
-        counted: Option<usize>,
-    ) -> usize {
+    /// Appends a message without indexing its values.
+    pub(super) fn place(&mut self, message: Message, counted: Option<usize>) -> usize {
         let index = self.len();
         let mut view = match normalize::normalize(index, &message, &mut self.warnings) {
             Some(repaired) => Cow::Owned(repaired),
@@ -72,9 +55,6 @@ impl History {
         let sent = repaired.as_deref().unwrap_or(&message);
         let source_tokens = counted.unwrap_or_else(|| self.counter.message(&message));
         let tokens = if repaired.is_some() { self.counter.message(sent) } else { source_tokens };
-        // Prepared values are those of the original message.
-        let values = values.filter(|_| repaired.is_none()).unwrap_or_else(|| Extract::of(sent));
-        self.values.take(index, values);
         self.tokens += source_tokens;
         self.calls += usize::from(message.role == Role::Assistant);
         if message.role == Role::System {

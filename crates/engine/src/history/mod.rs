@@ -6,6 +6,7 @@
 
 mod append;
 mod atom;
+mod chunk;
 mod links;
 mod normalize;
 mod number;
@@ -13,9 +14,9 @@ mod steps;
 mod tail;
 mod views;
 
-pub use append::Prepared;
 pub(crate) use append::is_reminder;
 pub use atom::{Atom, AtomKind, OpenCall};
+pub use chunk::Chunk;
 pub use tail::Past;
 pub use views::View;
 

@@ -33,6 +33,8 @@ pub struct Seen {
     pub defined: bool,
     /// The file that the newest result with it is about, as the hash of its base name; 0 for none.
     source: u64,
+    /// The message with that result.
+    source_at: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,27 +56,25 @@ pub struct Index {
     directories: FxHashMap<u64, usize>,
     /// The hashes of base names that the user or the assistant wrote.
     named: FxHashSet<u64>,
-    /// By the hash of a call id: the file that the call named.
+    /// By the hash of a call id: the file that the call named; 0 for none.
     calls: FxHashMap<u64, u64>,
+    /// The values of results whose calls are not in this index. If this is the index of the second
+    /// part of a history, the calls may be in the first part.
+    unmatched: Vec<Unmatched>,
     /// By the hash of a word in a value: the number of values with this word, and the number of
     /// uses in calls and by the user.
     words: FxHashMap<u64, (u32, u32)>,
     newest: usize,
 }
 
-/// The values of one message, found without the messages before it.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Extract(Vec<Passage>);
-
-/// One text of a message.
+/// A value of a result whose call is not in the index.
 #[derive(Clone, Debug)]
-struct Passage {
-    author: Author,
-    about: About,
-    /// The values, one after another. One allocation for all of them makes loading a long history
-    /// faster.
-    text: String,
-    values: Vec<Mention>,
+struct Unmatched {
+    value: Box<str>,
+    /// The hash of the call's id.
+    call: u64,
+    /// The message with the result.
+    index: usize,
 }
 
 /// Where a value is mentioned.
@@ -93,24 +93,27 @@ struct Place {
 #[derive(Clone, Copy, Debug)]
 enum About {
     Nothing,
-    /// A call: the hash of its id, and the file that it names.
-    Call(u64, Option<u64>),
+    /// A call: the hash of its id, and of the base name of the file that it names; 0 for none.
+    Call(u64, u64),
     /// The result of a call: the hash of its id.
     Answer(u64),
 }
 
-#[derive(Clone, Debug)]
+/// About how many bytes of text there are per value, in code and logs.
+const BYTES_PER_VALUE: usize = 48;
+
+/// How a text mentions a value.
+#[derive(Clone, Copy, Debug)]
 struct Mention {
-    /// The length of the value in [`Passage::text`].
-    length: usize,
     kind: Kind,
     defined: bool,
     mentions: u32,
 }
 
-impl Extract {
-    pub(crate) fn of(message: &Message) -> Self {
-        let mut found = Self::default();
+impl Index {
+    /// Adds a message.
+    pub(crate) fn append(&mut self, index: usize, message: &Message) {
+        self.newest = index;
         for part in &message.parts {
             match &part.body {
                 Body::Text(text) => {
@@ -119,88 +122,123 @@ impl Extract {
                         Role::Assistant => Author::Assistant,
                         Role::System | Role::Tool => Author::Tool,
                     };
-                    found.add(text, author, About::Nothing);
+                    self.add_text(index, text, author, About::Nothing);
                 }
                 Body::Call(call) => {
                     let arguments = unescaped(&call.arguments);
-                    let file = file_in(&arguments).map(|file| hash(value::base_name(file)));
-                    found.add(&arguments, Author::OwnCall, About::Call(hash(&call.id), file));
+                    let file = file_in(&arguments).map_or(0, |file| hash(value::base_name(file)));
+                    let about = About::Call(hash(&call.id), file);
+                    self.add_text(index, &arguments, Author::OwnCall, about);
                 }
                 Body::Result(result) => {
+                    let about = About::Answer(hash(&result.call_id));
                     for inner in &result.parts {
                         if let Body::Text(text) = &inner.body {
-                            found.add(text, Author::Tool, About::Answer(hash(&result.call_id)));
+                            self.add_text(index, text, Author::Tool, about);
                         }
                     }
                 }
                 Body::Thinking(_) | Body::Image(_) | Body::Opaque(_) => {}
             }
         }
-        found
     }
 
-    fn add(&mut self, text: &str, author: Author, about: About) {
-        let mut found: FxHashMap<&str, (Kind, bool, u32)> = FxHashMap::default();
+    /// Adds the values of one text.
+    fn add_text(&mut self, index: usize, text: &str, author: Author, about: About) {
+        let capacity = text.len() / BYTES_PER_VALUE;
+        let mut found: FxHashMap<&str, Mention> =
+            FxHashMap::with_capacity_and_hasher(capacity, FxBuildHasher);
         for line in text.lines() {
             let defines = is_definition(line);
             for (value, kind) in value::values(line) {
-                let (_, defined, mentions) = found.entry(value).or_insert((kind, false, 0));
-                *defined |= defines;
-                *mentions += 1;
+                let new = Mention { kind, defined: false, mentions: 0 };
+                let mention = found.entry(value).or_insert(new);
+                mention.defined |= defines;
+                mention.mentions += 1;
             }
         }
-        let text = found.keys().copied().collect();
-        let mention = |(value, (kind, defined, mentions)): (&str, _)| Mention {
-            length: value.len(),
-            kind,
-            defined,
-            mentions,
+        let source = match about {
+            About::Nothing | About::Call(..) => 0,
+            About::Answer(call) => self.source_of(index, call, &found),
         };
-        // Both iterations have the same order, because the map did not change.
-        let values = found.into_iter().map(mention).collect();
-        self.0.push(Passage { author, about, text, values });
-    }
-}
-
-impl Index {
-    /// Adds a message.
-    pub(crate) fn append(&mut self, index: usize, message: &Message) {
-        self.take(index, Extract::of(message));
+        let crowd = u32::try_from(found.len()).unwrap_or(u32::MAX);
+        for (value, mention) in found {
+            self.add(value, mention, Place { index, crowd, author, source });
+        }
+        if let About::Call(call, file) = about {
+            self.calls.insert(call, file);
+        }
     }
 
-    /// Adds the values of a message.
-    pub(crate) fn take(&mut self, index: usize, found: Extract) {
-        self.newest = index;
-        for Passage { author, about, text, values } in found.0 {
-            let source = match about {
-                About::Nothing | About::Call(..) => 0,
-                About::Answer(call) => self.calls.get(&call).copied().unwrap_or(0),
-            };
-            let crowd = u32::try_from(values.len()).unwrap_or(u32::MAX);
-            let mut rest = text.as_str();
-            for mention in values {
-                let Some((value, after)) = rest.split_at_checked(mention.length) else { break };
-                rest = after;
-                self.add(value, &mention, Place { index, crowd, author, source });
+    /// Returns the file that a call named. If the call is unknown, the values of its result are
+    /// kept for [`Index::merge`].
+    fn source_of(&mut self, index: usize, call: u64, found: &FxHashMap<&str, Mention>) -> u64 {
+        if let Some(&file) = self.calls.get(&call) {
+            return file;
+        }
+        let unmatched = found.keys().map(|&value| Unmatched { value: value.into(), call, index });
+        self.unmatched.extend(unmatched);
+        0
+    }
+
+    /// Adds the index of the messages after those of this index.
+    pub(crate) fn merge(&mut self, later: Self) {
+        // Before the calls of the later part: a result is not about a call after it.
+        let unmatched = self.matched(later.unmatched);
+        self.newest = self.newest.max(later.newest);
+        for (word, (_, uses)) in later.words {
+            let (_, sum) = self.words.entry(word).or_default();
+            *sum = sum.saturating_add(uses);
+        }
+        for (value, seen) in later.values {
+            match self.values.get_mut(&*value) {
+                Some(earlier) => earlier.merge(&seen),
+                None => {
+                    for word in value::parts(&value) {
+                        let (values, _) = self.words.entry(word).or_default();
+                        *values = values.saturating_add(1);
+                    }
+                    self.values.insert(value, seen);
+                }
             }
-            if let About::Call(call, Some(file)) = about {
-                self.calls.insert(call, file);
+        }
+        for (name, (last, uses)) in later.base_names {
+            let (newest, sum) = self.base_names.entry(name).or_default();
+            *newest = last;
+            *sum += uses;
+        }
+        self.directories.extend(later.directories);
+        self.named.extend(later.named);
+        self.calls.extend(later.calls);
+        for (value, index, file) in unmatched {
+            if let Some(seen) = self.values.get_mut(&*value) {
+                seen.is_about(file, index);
             }
         }
     }
 
-    fn add(&mut self, value: &str, mention: &Mention, place: Place) {
+    /// Finds the files of results whose calls are in this index. The others stay unmatched.
+    fn matched(&mut self, unmatched: Vec<Unmatched>) -> Vec<(Box<str>, usize, u64)> {
+        let mut found = Vec::new();
+        for result in unmatched {
+            match self.calls.get(&result.call) {
+                Some(&file) => found.push((result.value, result.index, file)),
+                None => self.unmatched.push(result),
+            }
+        }
+        found
+    }
+
+    fn add(&mut self, value: &str, mention: Mention, place: Place) {
         let Place { index, crowd, author, source } = place;
-        let &Mention { kind, defined, mentions, .. } = mention;
+        let Mention { kind, defined, mentions } = mention;
         let update = |seen: &mut Seen| {
             seen.occurrences = seen.occurrences.saturating_add(1);
             seen.mentions = seen.mentions.saturating_add(mentions);
             seen.crowd = seen.crowd.min(crowd);
             seen.last = index;
             seen.defined |= defined;
-            if source != 0 {
-                seen.source = source;
-            }
+            seen.is_about(source, index);
             match author {
                 Author::User => seen.by_user = true,
                 Author::Assistant => seen.by_assistant = true,
@@ -245,7 +283,7 @@ impl Index {
     }
 
     /// Returns how often the words in a value were used, and how common they are, on average.
-    pub(super) fn kin(&self, value: &str) -> (f64, f64) {
+    pub(crate) fn kin(&self, value: &str) -> (f64, f64) {
         let mut used = 0.0;
         let mut common = 0.0;
         let mut count = 0.0;
@@ -260,7 +298,7 @@ impl Index {
 
     /// Returns the newest message with a call that named the file of a value, and the number of
     /// such calls.
-    pub(super) fn source_used(&self, seen: &Seen) -> Option<(usize, usize)> {
+    pub(crate) fn source_used(&self, seen: &Seen) -> Option<(usize, usize)> {
         self.base_names.get(&seen.source).copied()
     }
 
@@ -279,7 +317,7 @@ impl Index {
     }
 
     /// Returns whether the user or the assistant named the file of a value.
-    pub(super) fn source_named(&self, seen: &Seen) -> bool {
+    pub(crate) fn source_named(&self, seen: &Seen) -> bool {
         self.named.contains(&seen.source)
     }
 
@@ -320,8 +358,29 @@ impl Index {
 
 impl Seen {
     /// Returns the hash of the file that the newest result with it is about; 0 for none.
-    pub(super) const fn source(&self) -> u64 {
+    pub(crate) const fn source(&self) -> u64 {
         self.source
+    }
+
+    /// Notes the file of a result with this value, unless a newer result is known.
+    const fn is_about(&mut self, file: u64, index: usize) {
+        if file != 0 && index >= self.source_at {
+            self.source = file;
+            self.source_at = index;
+        }
+    }
+
+    /// Adds what later messages say about the value.
+    fn merge(&mut self, later: &Self) {
+        self.occurrences = self.occurrences.saturating_add(later.occurrences);
+        self.mentions = self.mentions.saturating_add(later.mentions);
+        self.own_calls = self.own_calls.saturating_add(later.own_calls);
+        self.crowd = self.crowd.min(later.crowd);
+        self.last = later.last;
+        self.by_user |= later.by_user;
+        self.by_assistant |= later.by_assistant;
+        self.defined |= later.defined;
+        self.is_about(later.source, later.source_at);
     }
 
     const fn new(kind: Kind, crowd: u32) -> Self {
@@ -336,6 +395,7 @@ impl Seen {
             by_assistant: false,
             defined: false,
             source: 0,
+            source_at: 0,
         }
     }
 }

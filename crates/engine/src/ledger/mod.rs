@@ -8,7 +8,6 @@ mod index;
 mod rank;
 pub mod value;
 
-pub(crate) use index::Extract;
 pub use index::{Index, Seen, text_of};
 pub use rank::{FEATURES, Features, Weights, features};
 pub use value::Kind;

@@ -46,6 +46,7 @@ const IGNORED: [&str; 6] = [
 /// out: later steps do not need them.
 pub fn values(text: &str) -> impl Iterator<Item = (&str, Kind)> {
     text.split(|c| is_separator(c) || matches!(c, '→' | '│' | '·' | '•' | '✓' | '✗' | '…'))
+        .filter(|word| !is_plain(word))
         .filter_map(|word| {
             let word = without_location(strip(word));
             kind(word).filter(|_| !is_measure(word)).map(|kind| (word, kind))
@@ -57,41 +58,35 @@ pub fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_separator).map(strip)
 }
 
+/// Returns whether a word is certainly not a value: it is short, or only letters without a capital
+/// in the middle. Most words are, and this is much faster than [`kind`].
+fn is_plain(word: &str) -> bool {
+    let mut was_lower = false;
+    word.len() < MIN_LENGTH
+        || word.bytes().all(|byte| {
+            let has_capital = was_lower && byte.is_ascii_uppercase();
+            was_lower = byte.is_ascii_lowercase();
+            byte.is_ascii_alphabetic() && !has_capital
+        })
+}
+
+/// The ASCII characters that separate words, one bit each.
+const ASCII_SEPARATORS: u128 = {
+    let separators = b"\t\n\x0b\x0c\r \"'`,;(){}[]<>|&=*$!?\\\0";
+    let mut bits = 0;
+    let mut rest = separators.as_slice();
+    while let [first, others @ ..] = rest {
+        bits |= 1 << *first;
+        rest = others;
+    }
+    bits
+};
+
 const fn is_separator(c: char) -> bool {
-    c.is_whitespace()
-        || matches!(
-            c,
-            '"' | '\''
-                | '`'
-                | ','
-                | ';'
-                | '('
-                | ')'
-                | '{'
-                | '}'
-                | '['
-                | ']'
-                | '<'
-                | '>'
-                | '|'
-                | '&'
-                | '='
-                | '*'
-                | '$'
-                | '!'
-                | '?'
-                | '\\'
-                | '\0'
-                | '，'
-                | '。'
-                | '；'
-                | '：'
-                | '、'
-                | '（'
-                | '）'
-                | '“'
-                | '”'
-        )
+    if c.is_ascii() {
+        return ASCII_SEPARATORS >> c as u32 & 1 == 1;
+    }
+    c.is_whitespace() || matches!(c, '，' | '。' | '；' | '：' | '、' | '（' | '）' | '“' | '”')
 }
 
 fn strip(word: &str) -> &str {
@@ -195,11 +190,12 @@ fn is_flag(word: &str) -> bool {
 }
 
 fn has_extension(word: &str) -> bool {
-    word.rsplit_once('.').is_some_and(|(stem, extension)| {
-        stem.ends_with(|c: char| c.is_ascii_alphanumeric())
-            && (1..=5).contains(&extension.len())
-            && extension.bytes().all(|b| b.is_ascii_alphabetic())
-    })
+    let mut bytes = word.bytes().rev();
+    let Some(length) = bytes.by_ref().take(6).position(|byte| !byte.is_ascii_alphabetic()) else {
+        return false;
+    };
+    let is_dot = word.as_bytes().get(word.len() - length - 1) == Some(&b'.');
+    length > 0 && is_dot && bytes.next().is_some_and(|byte| byte.is_ascii_alphanumeric())
 }
 
 fn has_camel(word: &str) -> bool {
@@ -333,6 +329,34 @@ mod tests {
             found("the quick brown fox --no-verify -la 12 404 /dev/null in_progress etc."),
             []
         );
+    }
+
+    #[test]
+    fn an_extension_has_one_to_five_letters() {
+        for word in ["a.rs", "x.tar.gz", "b1.jsonl", "é/f.c"] {
+            assert!(has_extension(word), "{word}");
+        }
+        for word in ["a.", ".rs", "a.mp3", "a.abcdef", "a-.rs", "rs", "日.rs", "a.文", "", "."] {
+            assert!(!has_extension(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn plain_words_have_no_kind() {
+        for word in ["the", "Returns", "HTTP", "message", "e", "etc"] {
+            assert!(is_plain(word) && kind(strip(word)).is_none(), "{word}");
+        }
+        for word in ["parseLine", "a_b_c", "src/x", "1.50", "héros", "end."] {
+            assert!(!is_plain(word), "{word}");
+        }
+    }
+
+    #[test]
+    fn separators_include_all_ascii_white_space() {
+        let is_expected = |c: char| c.is_whitespace() || "\"'`,;(){}[]<>|&=*$!?\\\0".contains(c);
+        for c in (0_u8..128).map(char::from) {
+            assert_eq!(is_separator(c), is_expected(c), "{c:?}");
+        }
     }
 
     #[test]
