@@ -38,6 +38,7 @@ mod staged;
 mod stream;
 mod submit;
 mod summarise;
+mod sync;
 mod trace;
 mod vector_job;
 

@@ -1,4 +1,4 @@
-//! A session in memory, and how it is synchronized with the log.
+//! A session in memory. `sync.rs` keeps it and the log the same.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use waterline::plan::{Budget, FoldLevel, Generation, Marks};
 use waterline::policy::{Policy, Resume};
 use waterline::reason::Reason;
 use waterline::validity::Violation;
-use waterline_log::{AsyncLog, Change, Incoming, Log, LogError, Resumed, Session, Step};
+use waterline_log::{AsyncLog, Change, Log, Resumed, Session, Step};
 use waterline_provider::wire::parse_stored;
 
 use crate::between_calls::{
@@ -28,12 +28,6 @@ use crate::pins::Pinned;
 use crate::prefetch::Prefetch;
 use crate::recall::Recall;
 use crate::render_cache::RenderCache;
-
-/// A fold is near when the prompt has reached this share of the high mark, in percent.
-const NEAR_FOLD: usize = 60;
-
-/// The number of messages from which loading them takes long enough to notice.
-const LONG: usize = 2_000;
 
 /// A session in use: its history, the context sent last, and the model that is called.
 #[derive(Debug)]
@@ -87,11 +81,11 @@ pub struct LiveSession {
     /// A call is running or was interrupted, so memory and log may differ.
     pub(crate) busy: bool,
     /// Log operations that are running, even if their caller was dropped.
-    work: TaskTracker,
+    pub(crate) work: TaskTracker,
     /// The whole history, loaded ahead of a fold.
     pub(crate) prefetch: Prefetch,
     /// What writes are checked against.
-    fence: Fence,
+    pub(crate) fence: Fence,
     /// The index of the messages, for a policy that quotes them.
     pub(crate) recall: Arc<Recall>,
     /// A search that did not finish in time.
@@ -392,179 +386,5 @@ impl LiveSession {
     #[must_use]
     pub const fn cleared(&self) -> u64 {
         self.cleared
-    }
-
-    /// Reads the session again after a call that failed or was dropped. A partial answer is kept on
-    /// a side branch.
-    ///
-    /// # Errors
-    /// When the log cannot be read or written.
-    pub async fn resync(&mut self) -> Result<(), SessionError> {
-        if !self.busy {
-            return Ok(());
-        }
-        self.staged = Step::default();
-        self.work.close();
-        self.work.wait().await;
-        self.work.reopen();
-        let id = self.session.id.clone();
-        let counter = *self.history.counter();
-        let resumed = self.on_log(move |log| log.resume(&id, &counter, parse_stored)).await?;
-        self.session = resumed.session;
-        self.generation = resumed.generation;
-        self.history = resumed.history;
-        self.prefetch = Prefetch::default();
-        self.cleared = resumed.cleared;
-        self.render_cache = RenderCache::default();
-        self.forced = None;
-        self.focus = None;
-        self.may_have_summary = true;
-        let partial = std::mem::take(&mut self.partial_text);
-        if !partial.is_empty() {
-            self.keep_on_side_branch(&[Message::assistant(partial)]).await?;
-        }
-        self.busy = false;
-        Ok(())
-    }
-
-    /// Appends the partial text of a stopped answer to the conversation, followed by `mark`.
-    ///
-    /// # Errors
-    /// When the log cannot be read or written.
-    pub async fn keep_partial(&mut self, mark: &str) -> Result<(), SessionError> {
-        let partial = std::mem::take(&mut self.partial_text);
-        self.resync().await?;
-        if partial.trim().is_empty() {
-            return Ok(());
-        }
-        self.say(vec![Message::assistant(format!("{}\n\n{mark}", partial.trim_end()))]).await
-    }
-
-    /// Loads what another process stored in the session. Returns whether it continued the
-    /// conversation.
-    ///
-    /// # Errors
-    /// When the log cannot be read.
-    pub async fn catch_up(&mut self) -> Result<bool, SessionError> {
-        match self.refresh_state().await {
-            Err(SessionError::Log(LogError::Conflict { .. })) => {
-                self.busy = true;
-                self.resync().await?;
-                Ok(true)
-            }
-            taken => taken.map(|()| false),
-        }
-    }
-
-    /// Loads what another process changed in the session. If it continued the conversation, this is
-    /// a conflict, because the caller's next action may refer to messages that are gone.
-    async fn refresh_state(&mut self) -> Result<(), SessionError> {
-        let id = self.session.id.clone();
-        let stored = self.on_log(move |log| log.session(&id)).await?;
-        if stored.tip != self.session.tip {
-            let session = stored.id;
-            let position = stored.tip.position();
-            return Err(LogError::Conflict { session, position }.into());
-        }
-        self.session = stored;
-        Ok(())
-    }
-
-    /// Starts to load the messages that a fold needs, if one is near. Otherwise they may never be
-    /// needed, and would only take memory.
-    pub(crate) fn prepare_fold(&mut self) {
-        let is_near = self.prompt_tokens() >= self.high_mark() / 100 * NEAR_FOLD;
-        if is_near && self.history.len() >= LONG && !self.history.is_whole() {
-            self.prefetch.start(&self.log, &self.session.id, *self.history.counter());
-        }
-    }
-
-    /// Loads the messages that are not in memory.
-    pub(crate) async fn load_history(&mut self) -> Result<(), SessionError> {
-        if self.history.is_whole() {
-            return Ok(());
-        }
-        self.commit().await?;
-        let tip = self.session.tip;
-        if let Some(history) = self.prefetch.finish(tip, self.cleared, &self.history).await {
-            self.history = history;
-            return Ok(());
-        }
-        let id = self.session.id.clone();
-        let counter = *self.history.counter();
-        self.history = self.on_log(move |log| log.history(&id, &counter, parse_stored)).await?;
-        Ok(())
-    }
-
-    /// Stores a partial answer on a side branch: it can be found there, and the retry does not
-    /// continue from it.
-    pub(crate) async fn keep_on_side_branch(
-        &mut self,
-        partial: &[Message],
-    ) -> Result<(), SessionError> {
-        if partial.is_empty() {
-            return Ok(());
-        }
-        let incoming = self.incoming(partial);
-        let id = self.session.id.clone();
-        let tip = self.session.tip;
-        let append = move |log: &Log| log.append_to_side_branch(&id, tip, incoming.clone());
-        self.session = self.write(append).await?;
-        Ok(())
-    }
-
-    pub(crate) fn incoming(&self, messages: &[Message]) -> Vec<Incoming> {
-        messages.iter().map(|message| Incoming::of(message, self.history.counter())).collect()
-    }
-
-    /// Checks every write against a lease: once another process has taken the lease, writes are
-    /// refused. After the lease is released, writes are unchecked again.
-    pub fn work_under(&mut self, fence: Fence) {
-        self.fence = fence;
-    }
-
-    /// Returns what writes are checked against, for work that outlives this call.
-    pub(crate) fn fence(&self) -> Fence {
-        self.fence.clone()
-    }
-
-    /// Queues a write in one transaction, if no other process has taken the session's lease. It
-    /// completes even if the caller drops the future. `work` may run again after a conflict.
-    ///
-    /// # Errors
-    /// What the work returns, and [`LogError::LeaseLost`].
-    pub fn write<T, W>(
-        &self,
-        work: W,
-    ) -> impl Future<Output = waterline_log::Result<T>> + Send + use<T, W>
-    where
-        T: Send + 'static,
-        W: Fn(&Log) -> waterline_log::Result<T> + Send + 'static,
-    {
-        let held = self.work.token();
-        let fence = self.fence();
-        self.log.write(move |log| {
-            let _held = &held;
-            fence.check(log)?;
-            work(log)
-        })
-    }
-
-    /// Runs work on one of the log's threads, without a check of the lease: reads, and writes that
-    /// belong to no session. It completes even if the caller is dropped.
-    ///
-    /// # Errors
-    /// What the work returns.
-    pub async fn on_log<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&Log) -> waterline_log::Result<T> + Send + 'static,
-    ) -> Result<T, SessionError> {
-        let held = self.work.token();
-        let done = self.log.run(move |log| {
-            let outcome = work(log);
-            drop(held);
-            outcome
-        });
-        Ok(done.await?)
     }
 }
