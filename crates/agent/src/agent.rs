@@ -8,6 +8,7 @@ mod clock;
 mod files;
 mod handoff_runner;
 mod interrupted;
+mod open;
 mod prompt;
 mod run_calls;
 mod search_index;
@@ -25,12 +26,9 @@ use std::sync::atomic::Ordering;
 
 use serde_json::Value;
 use waterline::message::{Message, Role, ToolCall};
-use waterline_log::{Log, LogError, Session};
-use waterline_memory::Memory;
 use waterline_provider::answer::Answer;
-use waterline_provider::wire::Tool;
 use waterline_sandbox::Workspace;
-use waterline_session::{LiveSession, Recall, SessionError};
+use waterline_session::{LiveSession, Recall};
 
 pub use handoff_runner::HandoffRunner;
 pub use submit::UserInput;
@@ -38,17 +36,13 @@ pub use submit::UserInput;
 use self::sub_agents::{Shared, SubAgents};
 use self::turn_state::TurnState;
 use crate::approver::{ApprovalReply, Approver};
-use crate::changes::Recorder;
-use crate::config::{self, AgentConfig};
+use crate::config::AgentConfig;
 use crate::environment;
 use crate::error::AgentError;
 use crate::event::Event;
-use crate::instructions::{self, Instructions};
 use crate::middleware::{Chain, Finished, Hook, HookContext, SyntheticResult, Verdict};
-use crate::notice::Notice;
-use crate::observer::{Frontend, Observer, Observers};
+use crate::observer::Observers;
 use crate::schema::{self, AnswerSchema};
-use crate::skill;
 use crate::state::{self, Local, State};
 use crate::tool::{CALL_TOOL, Tiers, ToolContext};
 
@@ -84,146 +78,6 @@ struct HookData<'a> {
 }
 
 impl Agent {
-    /// Opens a session. A new session gets its workspace, its tools and its system prompt.
-    ///
-    /// # Errors
-    /// When the session does not exist, or its workspace cannot be used.
-    pub async fn open(
-        log: Log,
-        session: &str,
-        mut config: AgentConfig,
-        frontend: Arc<dyn Frontend>,
-    ) -> Result<Self, AgentError> {
-        config.apply_settings()?;
-        let recorder = Recorder::new(log.clone(), session, config.workspaces.clone());
-        let shared = Arc::new(Shared::new(config.clone(), recorder));
-        let mut observers: Vec<Arc<dyn Observer>> =
-            vec![Arc::clone(&frontend) as Arc<dyn Observer>];
-        observers.extend(config.observers.iter().cloned());
-        let sides = (Observers::new(observers), frontend as Arc<dyn Approver>);
-        let open = || {
-            let sides = (sides.0.clone(), Arc::clone(&sides.1));
-            Self::open_at(log.clone(), session, config.clone(), sides, Arc::clone(&shared), 0)
-        };
-        match open().await {
-            // Another process opened the session at the same time and has already continued it.
-            Err(AgentError::Session(SessionError::Log(LogError::Conflict { .. }))) => open().await,
-            opened => opened,
-        }
-    }
-
-    /// Opens a session `depth` agents below the first one.
-    async fn open_at(
-        log: Log,
-        session: &str,
-        config: AgentConfig,
-        (observers, approver): (Observers, Arc<dyn Approver>),
-        shared: Arc<Shared>,
-        depth: usize,
-    ) -> Result<Self, AgentError> {
-        let id = session.to_owned();
-        let known = log.handle().run(move |log| log.session(&id)).await?;
-        let workspace = Arc::new(open_workspace(&known, &config).await?);
-        let mut session_config = config.session.clone();
-        let of_owner = |memory: Arc<Memory>| Arc::new(memory.of_owner(known.user.as_deref()));
-        session_config.memory = session_config.memory.map(of_owner);
-        let mut policies = config.policies.clone();
-        if let Some(buffer) = &State::of(&known)?.buffer_config {
-            match config.summarization_set {
-                true => observers.emit(&Event::Notice(Notice::BufferConfigIgnored)),
-                false => policies.made = Some(config::policy_of_buffer(buffer)?),
-            }
-        }
-        policies.apply(&mut session_config, &known)?;
-        let stored_tools = match &known.tools {
-            Some(hash) => Some(stored_tools(&log, &known, hash.clone()).await?),
-            None => None,
-        };
-        let has_stored_tools = stored_tools.is_some();
-        session_config.tools = stored_tools.unwrap_or_else(|| config.toolbox.definitions());
-        if let Some(offline) = &config.offline {
-            offline.connect(&log, session_config.memory.clone());
-        }
-        let mut live = LiveSession::open(log, session, session_config).await?;
-        let encoders = config.session.encoders.clone();
-        let recall = Recall::new(environment::without_notes).with_encoders(encoders);
-        let recall = Arc::new(recall);
-        live.search_with(Arc::clone(&recall));
-        live.work_under(shared.fence());
-        let chain = Chain::new(config.middleware.clone());
-        let config = Arc::new(config);
-        let mut agent = Self {
-            live,
-            config,
-            workspace,
-            shared,
-            observers,
-            approver,
-            chain,
-            recall,
-            depth,
-            hook_failures: 0,
-            read_only: BTreeMap::new(),
-        };
-        // State that does not parse is an error before anything is changed.
-        let pending = agent.state()?.pending;
-        agent.shared.approve_directories(agent.local()?.approvals);
-        let is_stale = pending.is_some_and(|waiting| {
-            !agent.open_calls().iter().any(|call| call.id == waiting.call_id())
-        });
-        if !has_stored_tools {
-            let tools = serialize_tools(session, &agent.live.config().tools)?;
-            agent.live.stage_tools(tools);
-        }
-        let path = agent.workspace.path().display().to_string();
-        // Written even if unchanged: opening a session marks it as used.
-        let set_workspace = move |session: &mut Session| {
-            session.workspace = Some(path.clone());
-            Ok(())
-        };
-        agent.live.stage_change(Arc::new(set_workspace)).await?;
-        let clear_stale = move |state: &mut State, _: &mut Local| {
-            if is_stale {
-                state.pending = None;
-            }
-        };
-        agent.stage(clear_stale).await?;
-        if agent.live.session().tip.position() == 0 {
-            agent.stage_system_prompt().await?;
-        }
-        agent.commit().await?;
-        agent.encoding()();
-        agent.prepare_search();
-        Ok(agent)
-    }
-
-    /// Stages the system prompt if the conversation is empty: when it is new, and at the first
-    /// message after it was cleared. It is stored with the next write.
-    async fn stage_system_prompt(&mut self) -> Result<(), AgentError> {
-        if !self.live.history().is_empty() {
-            return Ok(());
-        }
-        let skills = self.config.skills.clone();
-        let workspace = Arc::clone(&self.workspace);
-        drop(tokio::task::spawn_blocking(move || skill::unpack(&skills, &workspace)).await);
-        let (files, notices) = self.read_instructions().await?;
-        notices.into_iter().for_each(|notice| self.emit(&Event::Notice(notice)));
-        let prompt = prompt::system(&self.config, &files, self.live.window());
-        self.live.stage(vec![Message::system(prompt)]).await?;
-        let hashes = instructions::hashes(&files);
-        self.stage(move |state, _| state.instructions.clone_from(&hashes)).await
-    }
-
-    /// Reads the instruction files of the user and of the project.
-    ///
-    /// # Errors
-    /// When the program is ending.
-    pub async fn read_instructions(&self) -> Result<(Vec<Instructions>, Vec<Notice>), AgentError> {
-        let files = self.config.instructions.clone();
-        let read = tokio::task::spawn_blocking(move || files.read()).await;
-        Ok(read.map_err(|_| SessionError::Ending)?)
-    }
-
     /// Returns the live session.
     #[must_use]
     pub const fn live(&self) -> &LiveSession {
@@ -475,28 +329,4 @@ fn resolve_call_tool(call: ToolCall) -> ToolCall {
     // Some models write the arguments as a JSON string.
     let arguments = arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned);
     ToolCall { id: call.id, name: name.to_owned(), arguments }
-}
-
-/// Opens the workspace of a session. This may block: a fork copies the files of the session it was
-/// forked from.
-async fn open_workspace(session: &Session, config: &AgentConfig) -> Result<Workspace, AgentError> {
-    let session = session.clone();
-    let config = config.clone();
-    let opened =
-        tokio::task::spawn_blocking(move || session_workspace::open(&session, &config)).await;
-    opened.map_err(|_| SessionError::Ending)?
-}
-
-/// Returns the tool definitions that were stored when the session started.
-async fn stored_tools(log: &Log, session: &Session, hash: String) -> Result<Vec<Tool>, AgentError> {
-    let stored = log.handle().run(move |log| log.tools(&hash)).await?;
-    serde_json::from_slice(&stored).map_err(|error| unreadable(&session.id, &error))
-}
-
-fn serialize_tools(session: &str, tools: &[Tool]) -> Result<Vec<u8>, AgentError> {
-    serde_json::to_vec(tools).map_err(|error| unreadable(session, &error))
-}
-
-fn unreadable(session: &str, error: &serde_json::Error) -> AgentError {
-    AgentError::State { session: session.to_owned(), field: "tools", why: error.to_string() }
 }
