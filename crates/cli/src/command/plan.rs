@@ -12,6 +12,7 @@ use waterline::policy::Policy;
 use waterline::tokens::Calibration;
 use waterline::warning::{Warning, WarningKind};
 use waterline_agent::{DEFAULT_POLICY, Start};
+use waterline_provider::Planned;
 use waterline_provider::wire::{self, Conversation};
 
 use super::check;
@@ -159,20 +160,24 @@ fn report(
             )
         }));
     }
+    let id = conversation.id.clone().unwrap_or_else(|| at.to_string());
     show(&Report {
-        id: conversation.id.clone().unwrap_or_else(|| at.to_string()),
-        model_name: model_name.as_deref(),
+        plan: Planned {
+            id: &id,
+            policy: &policy.name,
+            model: model_name.as_deref(),
+            wire,
+            context: &rendered,
+            action: &action,
+            tokens: &tokens,
+            fold_report: fold_report.as_ref(),
+            slots: generation.slots(),
+            warnings: &warnings,
+            outside: conversation.outside,
+        },
         policy,
         history: &history,
-        wire,
-        rendered: &rendered,
-        action: &action,
-        tokens: &tokens,
-        fold_report: fold_report.as_ref(),
-        slots: generation.slots(),
-        warnings: &warnings,
         tools: budget.tools,
-        outside: conversation.outside,
     })
 }
 

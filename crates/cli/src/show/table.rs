@@ -84,12 +84,12 @@ pub fn table(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()
 
 /// Writes one of several conversations on one line.
 pub fn line(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
-    let tokens = report.tokens;
-    let action = match report.action {
+    let tokens = report.plan.tokens;
+    let action = match report.plan.action {
         Action::Fold { .. } => text!("plan-folded"),
         _ => text!("plan-fits"),
     };
-    let warnings = match report.warnings.len() {
+    let warnings = match report.plan.warnings.len() {
         0 => String::new(),
         count => format!("  {}", text!("plan-warnings", count = count)),
     };
@@ -100,14 +100,14 @@ pub fn line(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
         number(tokens.after),
         share(tokens.after, tokens.window),
         pad(&action, 6),
-        truncate(&report.id, 60),
+        truncate(report.plan.id, 60),
     )?;
     Ok(())
 }
 
 fn header(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()> {
-    let tokens = report.tokens;
-    let model = report.model_name.map_or_else(|| text!("plan-no-model"), plain);
+    let tokens = report.plan.tokens;
+    let model = report.plan.model.map_or_else(|| text!("plan-no-model"), plain);
     let name = plain(name);
     let facts = text!(
         "plan-facts",
@@ -123,14 +123,14 @@ fn header(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()> {
     let of_window = text!("plan-of-window", share = share, window = tokens.window);
     let marks = text!("plan-marks", high = tokens.high, low = tokens.low);
     writeln!(out, "{BOLD}{total}{BOLD:#}  {gauge} {of_window}  {DIM}{marks}{DIM:#}")?;
-    let action = match report.action {
+    let action = match report.plan.action {
         Action::Fold { reason, .. } => text!("plan-fold-reason", reason = super::reason(reason)),
         _ if tokens.after > tokens.window => text!("plan-too-large"),
-        _ if report.rendered.messages.is_empty() => text!("plan-empty"),
+        _ if report.plan.context.messages.is_empty() => text!("plan-empty"),
         _ => text!("plan-everything-fits"),
     };
     writeln!(out, "{action}")?;
-    if let Some(fold_report) = report.fold_report {
+    if let Some(fold_report) = report.plan.fold_report {
         writeln!(out, "{}", distance(tokens, fold_report))?;
     }
     writeln!(out)?;
@@ -173,7 +173,7 @@ fn share(part: usize, whole: usize) -> usize {
 
 fn rows(report: &Report<'_>) -> Vec<Row> {
     let mut rows: Vec<Row> = Vec::new();
-    for slot in report.slots {
+    for slot in report.plan.slots {
         let turn = turn(slot, report);
         match rows.last_mut() {
             Some(row) if row.joins(slot, turn) => {
@@ -268,15 +268,17 @@ const fn colour(treatment: Treatment) -> Style {
 const SHOWN: usize = 3;
 
 fn warnings(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
-    let mut kinds: Vec<WarningKind> = report.warnings.iter().map(|warning| warning.kind).collect();
+    let mut kinds: Vec<WarningKind> =
+        report.plan.warnings.iter().map(|warning| warning.kind).collect();
     kinds.sort_unstable();
     kinds.dedup();
     if !kinds.is_empty() {
-        let heading = text!("plan-warnings", count = report.warnings.len());
+        let heading = text!("plan-warnings", count = report.plan.warnings.len());
         writeln!(out, "\n{BOLD}{heading}{BOLD:#}")?;
     }
     for kind in kinds {
-        let same: Vec<_> = report.warnings.iter().filter(|warning| warning.kind == kind).collect();
+        let same: Vec<_> =
+            report.plan.warnings.iter().filter(|warning| warning.kind == kind).collect();
         for warning in same.iter().take(SHOWN) {
             writeln!(out, "  {}", plain(&warning_text(report, warning)))?;
         }

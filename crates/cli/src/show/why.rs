@@ -16,7 +16,7 @@ const VALUE: usize = 48;
 /// Writes the values of the ledger with the reasons for and against each, likeliest first.
 pub fn why(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
     let listed: Vec<&str> =
-        report.slots.iter().flat_map(|slot| &slot.listed).map(String::as_str).collect();
+        report.plan.slots.iter().flat_map(|slot| &slot.listed).map(String::as_str).collect();
     if listed.is_empty() {
         writeln!(out, "\n{}", text!("ledger-empty"))?;
         return Ok(());

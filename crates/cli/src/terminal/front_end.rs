@@ -87,7 +87,7 @@ impl Approver for Screen {
 
 impl Screen {
     fn show_event(&self, inner: &mut Inner, event: &Event, agent: Option<&str>) {
-        let prefix = agent.map(|id| format!("{id}: ")).unwrap_or_default();
+        let prefix = prefix_of(agent);
         match event {
             Event::Asks(_) => {
                 if agent.is_none() {
@@ -98,24 +98,7 @@ impl Screen {
                 inner.activities.start_model(agent);
                 self.show_activity(inner);
             }
-            Event::Call(CallEvent::Sent { tokens }) => {
-                inner.activities.start_reading(agent, *tokens);
-                self.draw(inner, "");
-            }
-            Event::Call(CallEvent::Responds) => {
-                inner.activities.start_model(agent);
-                self.draw(inner, "");
-            }
-            Event::Call(CallEvent::Delta(delta)) => self.show_delta(inner, delta, agent),
-            Event::Call(event) => {
-                if let CallEvent::Retry { wait, .. } = event {
-                    inner.calls.drop_open(agent);
-                    inner.activities.retry_model(agent, *wait);
-                }
-                if let Some(text) = call_note(event) {
-                    self.line(inner, &self.styled(&format!("{prefix}{text}"), DIM));
-                }
-            }
+            Event::Call(event) => self.show_call_event(inner, event, agent),
             Event::Answered { .. } | Event::Failed { .. } => {
                 inner.activities.end_model(agent);
                 self.draw(inner, "");
@@ -152,6 +135,42 @@ impl Screen {
                     .iter()
                     .for_each(|todo| self.line(inner, &format!("  {}", lines(&todo.line()))));
             }
+            Event::Below { context_id, event } => self.show_event(inner, event, Some(context_id)),
+            Event::Ends if agent.is_none() => {
+                inner.activities.clear();
+                self.show_activity(inner);
+            }
+            other => self.show_note(inner, other, &prefix),
+        }
+    }
+
+    /// Shows the progress of a model call.
+    fn show_call_event(&self, inner: &mut Inner, event: &CallEvent, agent: Option<&str>) {
+        match event {
+            CallEvent::Sent { tokens } => {
+                inner.activities.start_reading(agent, *tokens);
+                return self.draw(inner, "");
+            }
+            CallEvent::Responds => {
+                inner.activities.start_model(agent);
+                return self.draw(inner, "");
+            }
+            CallEvent::Delta(delta) => return self.show_delta(inner, delta, agent),
+            CallEvent::Retry { wait, .. } => {
+                inner.calls.drop_open(agent);
+                inner.activities.retry_model(agent, *wait);
+            }
+            _ => {}
+        }
+        if let Some(text) = call_note(event) {
+            let prefix = prefix_of(agent);
+            self.line(inner, &self.styled(&format!("{prefix}{text}"), DIM));
+        }
+    }
+
+    /// Shows an event that is only a note.
+    fn show_note(&self, inner: &mut Inner, event: &Event, prefix: &str) {
+        match event {
             Event::HandedOff { to, session } => {
                 self.line(inner, &self.styled(&format!("{prefix}{}", handed_off(to, session)), DIM))
             }
@@ -171,11 +190,6 @@ impl Screen {
             Event::HookFailed { middleware, hook, why } => {
                 let text = text!("hook-failed", middleware = *middleware, hook = *hook, why = why);
                 self.line(inner, &format!("{RED}{prefix}{}{RED:#}", lines(&text)));
-            }
-            Event::Below { context_id, event } => self.show_event(inner, event, Some(context_id)),
-            Event::Ends if agent.is_none() => {
-                inner.activities.clear();
-                self.show_activity(inner);
             }
             _ => {}
         }
@@ -281,4 +295,9 @@ impl Screen {
         }
         receiver.await.ok()
     }
+}
+
+/// Returns what is shown in front of a sub-agent's lines.
+fn prefix_of(agent: Option<&str>) -> String {
+    agent.map(|id| format!("{id}: ")).unwrap_or_default()
 }
