@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Measures how long `waterline chat` takes to show its prompt, and its peak memory.
+"""Measures how long `waterline chat` takes to show its prompt and to echo a key, and its peak memory.
 
 usage: scripts/agent-figures.py PROGRAM
 
 Starts the program several times in a pseudo-terminal and waits for the prompt, in a new session and in one of 10,000
-messages. Then runs one turn in each and measures the memory. All data is temporary."""
+messages; in each it then presses keys and waits for their echo. Then runs one turn in each and measures the memory. All
+data is temporary."""
 
 import json, os, pty, select, statistics, subprocess, sys, tempfile, time
 
@@ -13,25 +14,64 @@ home = tempfile.mkdtemp()
 env = {"HOME": home, "PATH": os.environ["PATH"], "TERM": "xterm-256color", "LANG": "C.UTF-8"}
 
 
-def to_prompt(arguments):
-    """Returns the seconds until the prompt is on the screen."""
-    start = time.perf_counter()
+KEYS = b"the quick brown fox jumps over the lazy dog " * 3
+
+
+def start(arguments):
+    """Starts a chat. Returns its process, its terminal and the seconds until the prompt is on the screen."""
+    begin = time.perf_counter()
     pid, fd = pty.fork()
     if pid == 0:
         os.execve(program, [program, "chat", "--model", "offline", *arguments], env)
+    read_until(fd, "›".encode())
+    return pid, fd, time.perf_counter() - begin
+
+
+def read_until(fd, expected):
+    """Reads the terminal until it has shown some bytes."""
     seen = b""
-    while "›".encode() not in seen:
+    while expected not in seen:
         if not select.select([fd], [], [], 10)[0]:
-            sys.exit("no prompt")
+            sys.exit(f"{expected!r} did not appear")
         piece = os.read(fd, 65536)
         seen += piece
         if b"\x1b[6n" in piece:  # a query for the cursor position
             os.write(fd, b"\x1b[1;1R")
-    took = time.perf_counter() - start
+
+
+def end(pid, fd):
     os.kill(pid, 9)
     os.waitpid(pid, 0)
     os.close(fd)
+
+
+def to_prompt(arguments):
+    """Returns the seconds until the prompt is on the screen."""
+    pid, fd, took = start(arguments)
+    end(pid, fd)
     return took
+
+
+def to_echo(arguments):
+    """Returns the seconds from each key to its echo, and the memory at the prompt in MB: all of it, and without pages of
+    files, which processes share."""
+    pid, fd, _ = start(arguments)
+    time.sleep(1)  # what the program does after the prompt is not measured
+    while select.select([fd], [], [], 0)[0]:
+        os.read(fd, 65536)
+    status = dict(line.split(":", 1) for line in open(f"/proc/{pid}/status"))
+    memory = [int(status[name].split()[0]) / 1000 for name in ("VmRSS", "RssAnon")]
+    took = []
+    for key in KEYS:
+        begin = time.perf_counter()
+        os.write(fd, bytes([key]))
+        read_until(fd, bytes([key]))
+        took.append(time.perf_counter() - begin)
+        time.sleep(0.01)  # the rest of the screen
+        while select.select([fd], [], [], 0)[0]:
+            os.read(fd, 65536)
+    end(pid, fd)
+    return took, memory
 
 
 def peak(arguments, lines):
@@ -59,5 +99,9 @@ subprocess.run([program, "sessions", "import", file, "--db", db], env=env, check
 for name, arguments in [("a new session", ["--db", db]), ("10,000 messages", ["--db", db, "--session", "big"])]:
     took = [to_prompt(arguments) * 1000 for _ in range(11)]
     print(f"time to prompt, {name}: median {statistics.median(took):.0f} ms, slowest {max(took):.0f} ms")
+    took, memory = to_echo(arguments)
+    took = [seconds * 1000 for seconds in took]
+    print(f"key to echo, {name}: median {statistics.median(took):.2f} ms, slowest {max(took):.1f} ms, {len(took)} keys")
+    print(f"memory at the prompt, {name}: {memory[0]:.0f} MB, {memory[1]:.1f} MB of it its own")
 print(f"memory, a new session, one turn: {peak(['--db', db], ['list files']):.0f} MB")
 print(f"memory, 10,000 messages, one turn and /context: {peak(['--db', db, '--session', 'big'], ['what about rope 700?', '/context']):.0f} MB")

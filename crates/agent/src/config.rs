@@ -70,6 +70,9 @@ pub struct AgentConfig {
     pub roles: Vec<Role>,
     /// The directory that contains the workspaces.
     pub workspaces: PathBuf,
+    /// The id of this machine in the leases of sessions; `None` for the boot id of the system. A
+    /// process takes over the lease of one that has ended only if both have the same.
+    pub machine: Option<String>,
     /// Granted directories in addition to the workspace.
     pub grants: Vec<Grant>,
     /// The directory that the agent works in; `None` for its workspace.
@@ -116,6 +119,7 @@ impl AgentConfig {
             skills: Vec::new(),
             roles: Vec::new(),
             workspaces,
+            machine: None,
             grants: Vec::new(),
             directory: None,
             instructions: InstructionFiles::default(),

@@ -30,15 +30,18 @@ const LOCK_TRIES: usize = 10;
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
 
 impl Lease {
-    /// Locks the workspace and acquires the lease.
+    /// Locks the workspace and acquires the lease. `machine` is the id of this machine; by default
+    /// the boot id of the system.
     pub(crate) async fn take(
         log: AsyncLog,
         workspace: &Path,
         session: &str,
+        machine: Option<&str>,
     ) -> Result<Self, AgentError> {
         let in_use = || AgentError::InUse { session: session.to_owned() };
         let locked = lock(workspace).await.ok_or_else(in_use)?;
-        let own = Holder::new(workspace, locked.as_ref());
+        let machine = machine.map_or_else(boot_id, str::to_owned);
+        let own = Holder::new(machine, workspace, locked.as_ref());
         let gone =
             |holder: &str| Holder::parse(holder).and_then(|holder| holder.proof_of_end(&own));
         match HeldLease::take(log, session, &own.to_string(), gone).await {
@@ -67,7 +70,7 @@ async fn lock(directory: &Path) -> Option<Option<File>> {
 /// machine can check whether it is still running.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Holder {
-    /// The boot id of the machine; empty if the system has none.
+    /// The id of the machine; empty if the system has none.
     machine: String,
     /// The device and inode of the locked directory; empty if it is not locked.
     file: String,
@@ -75,11 +78,9 @@ struct Holder {
 }
 
 impl Holder {
-    fn new(path: &Path, locked: Option<&File>) -> Self {
-        let machine =
-            std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    fn new(machine: String, path: &Path, locked: Option<&File>) -> Self {
         let file = locked.and_then(identity).unwrap_or_default();
-        Self { machine: machine.trim().to_owned(), file, path: path.to_owned() }
+        Self { machine, file, path: path.to_owned() }
     }
 
     fn parse(text: &str) -> Option<Self> {
@@ -108,6 +109,12 @@ impl std::fmt::Display for Holder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {} {}", self.machine, self.file, self.path.display())
     }
+}
+
+/// Returns the id of this machine since its start; empty if the system has none.
+fn boot_id() -> String {
+    let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    id.trim().to_owned()
 }
 
 #[cfg(unix)]

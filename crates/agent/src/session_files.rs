@@ -34,7 +34,7 @@ impl SessionFiles<'_> {
         let workspace = self.open_workspace()?;
         let session = self.session.id.clone();
         let log = log.handle();
-        let lease = Lease::take(log.clone(), workspace.path(), &session).await?;
+        let lease = Lease::take(log.clone(), workspace.path(), &session, None).await?;
         let id = session.clone();
         let (current, newest) =
             log.run(move |log| Ok((log.session(&id)?, log.newest_id(&id)?))).await?;

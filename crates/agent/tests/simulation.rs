@@ -5,8 +5,10 @@
 //! continue, so that the work of the log's threads is done before the next decision. A crash drops
 //! the agent between two polls. It leaves its lease in the log, as a process that was killed does.
 //!
-//! Each agent has its own clock, as on two machines, and the seed lets a clock jump. A lease then
-//! expires although its holder lives and continues, and the other agent takes it.
+//! The agents run on one machine, with or without a common directory of workspaces, or on two
+//! machines: then only the lease in the log keeps them apart, and neither can see that the other has
+//! ended. Each agent has its own clock, and the seed lets a clock jump. A lease then expires although
+//! its holder lives and continues, and the other agent takes it.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 mod test_bed;
@@ -175,18 +177,29 @@ impl Woken {
     }
 }
 
+/// Where the two agents run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Places {
+    /// On one machine, with one directory of workspaces.
+    Together,
+    /// On one machine, each with its own directory of workspaces.
+    TwoDirectories,
+    /// On two machines.
+    TwoMachines,
+}
+
+const PLACES: [Places; 3] = [Places::Together, Places::TwoDirectories, Places::TwoMachines];
+
 struct World {
     bed: TestBed,
     server: Scripted,
     witness: Arc<Witness>,
-    /// Whether each agent has its own directory of workspaces, as on two machines.
-    is_apart: bool,
+    places: Places,
 }
 
 impl World {
-    fn new(is_apart: bool) -> Self {
-        let world =
-            Self { bed: TestBed::new(), server: model(), witness: Arc::default(), is_apart };
+    fn new(places: Places) -> Self {
+        let world = Self { bed: TestBed::new(), server: model(), witness: Arc::default(), places };
         // The session exists before either agent starts, with a workspace that both can use.
         std::fs::create_dir_all(world.bed.directory.path().join("workspaces")).unwrap();
         world
@@ -198,8 +211,11 @@ impl World {
         config.approval.mode = waterline_agent::approval::Mode::None;
         config.approval.confined = true;
         config.toolbox.add(Arc::new(Note(Arc::clone(&self.witness)))).unwrap();
-        if self.is_apart {
+        if self.places != Places::Together {
             config.workspaces = self.bed.directory.path().join(format!("workspaces-{agent}"));
+        }
+        if self.places == Places::TwoMachines {
+            config.machine = Some(format!("machine-{agent}"));
         }
         config.apply_settings().unwrap();
         config
@@ -276,10 +292,10 @@ impl waterline_agent::Observer for Recorder {
 }
 
 /// Runs one schedule. `crash_at` is the poll at which the first agent crashes for the first time;
-/// later crashes are random.
-async fn run(seed: u64, crash_at: Option<usize>) -> usize {
+/// later crashes are random. Returns how often the first agent was polled.
+async fn run(seed: u64, places: Places, crash_at: Option<usize>) -> usize {
     let mut dice = Dice::new(seed);
-    let world = World::new(dice.percent(50));
+    let world = World::new(places);
     let crash_percent = dice.throw(3);
     AHEAD.iter().for_each(|ahead| ahead.store(0, Ordering::SeqCst));
     let jump_percent = if dice.percent(50) { dice.throw(20) } else { 0 };
@@ -363,7 +379,7 @@ fn check(world: &World, seed: u64) {
     let log = world.bed.log();
     assert!(log.verify(|_, _| ()).unwrap().problems.is_empty());
     let messages = world.bed.messages("s");
-    let story = format!("seed {seed}\n{}", world.bed.story("s").join("\n"));
+    let story = format!("seed {seed}, {:?}\n{}", world.places, world.bed.story("s").join("\n"));
     for (call, runs) in &*world.witness.runs.lock().unwrap() {
         assert_eq!(*runs, 1, "{call} ran {runs} times\n{story}");
     }
@@ -408,10 +424,12 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 /// Crashes at each await of a turn in turn, while the other agent waits for its chance.
 #[test]
 fn a_crash_at_any_await_loses_nothing_and_repeats_nothing() {
-    let whole = block_on(run(1, None));
-    let step = effort(whole.div_ceil(20), 1);
-    for at in (0..whole).step_by(step) {
-        block_on(run(1, Some(at)));
+    for places in PLACES {
+        let whole = block_on(run(1, places, None));
+        let step = effort(whole.div_ceil(10), 1);
+        for at in (0..whole).step_by(step) {
+            block_on(run(1, places, Some(at)));
+        }
     }
 }
 
@@ -420,7 +438,7 @@ fn a_crash_at_any_await_loses_nothing_and_repeats_nothing() {
 fn random_schedules_lose_nothing_and_repeat_nothing() {
     let count = std::env::var("WATERLINE_SCHEDULES")
         .map_or(effort(40, 200), |count| count.parse().unwrap());
-    for seed in 0..count {
-        block_on(run(seed, None));
+    for (seed, places) in (0..count).zip(PLACES.into_iter().cycle()) {
+        block_on(run(seed, places, None));
     }
 }

@@ -4,6 +4,7 @@ use crate::compress::{compress, decompress};
 use crate::error::{LogError, Result};
 use crate::log::Log;
 use crate::search_terms::artifact_terms;
+use crate::store::index_checksum::{self, Source};
 use crate::store::{Connection, values};
 
 /// The media types of files that a session changed; see `file_change.rs`.
@@ -118,6 +119,7 @@ pub(crate) fn sweep(connection: &mut dyn Connection) -> Result<()> {
     let unindex = connection.dialect().unindex_artifact_terms();
     for row in connection.rows(sql, &[])? {
         connection.run(unindex, values![row.int(0)])?;
+        index_checksum::delete(connection, Source::Artifact, row.int(0))?;
         connection.run("DELETE FROM artifact_text WHERE key = $1", values![row.int(0)])?;
     }
     let sql = "DELETE FROM artifact WHERE NOT EXISTS \
@@ -150,7 +152,9 @@ pub(crate) fn put(
     {
         let sql = "INSERT INTO artifact_text (hash) VALUES ($1) RETURNING key";
         let key = connection.number(sql, values![hash.as_slice()])?;
+        let checksum = index_checksum::of_terms(&terms);
         connection.run(connection.dialect().index_artifact_terms(), values![key, terms])?;
+        index_checksum::insert(connection, Source::Artifact, key, checksum)?;
     }
     let sql = "INSERT INTO artifact_use (session, hash) VALUES ($1, $2) \
                ON CONFLICT (session, hash) DO NOTHING";

@@ -7,6 +7,7 @@ use crate::artifact;
 use crate::error::{LogError, Result};
 use crate::log::Log;
 use crate::session::{self, Filter, Relation, Session};
+use crate::store::index_checksum::{self, Source};
 use crate::store::{Connection, values};
 use crate::toolset;
 
@@ -270,6 +271,7 @@ impl Sweep {
         }
         for &content in &self.contents {
             connection.run(unindex, values![content])?;
+            index_checksum::delete(connection, Source::Content, content)?;
             // Not counted in the report: vectors are derived from the content.
             connection.run("DELETE FROM vector WHERE content = $1", values![content])?;
             connection.run("DELETE FROM content WHERE key = $1", values![content])?;

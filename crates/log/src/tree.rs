@@ -9,6 +9,7 @@ use crate::error::Result;
 use crate::id::Id;
 use crate::incoming::Incoming;
 use crate::search_terms::index_terms;
+use crate::store::index_checksum::{self, Source};
 use crate::store::{Connection, Row, Value, values};
 
 /// How many rows one statement inserts.
@@ -315,6 +316,12 @@ fn index(
     for (hash, message) in contents {
         let terms = index_terms(&message.text);
         if let Some(key) = keys.get(*hash).filter(|_| !terms.is_empty()) {
+            index_checksum::insert(
+                connection,
+                Source::Content,
+                *key,
+                index_checksum::of_terms(&terms),
+            )?;
             rows.push(values![*key, terms].to_vec());
         }
     }

@@ -1,5 +1,5 @@
-//! Verifies a log: hashes every message, artifact and list of tools again, compares every row with
-//! its checksum, and follows every session to its first message.
+//! Verifies a log: hashes every message, artifact and list of tools again, compares every row and the
+//! terms of the search index with their checksums, and follows every session to its first message.
 
 use std::collections::HashSet;
 
@@ -11,9 +11,13 @@ use crate::id::Id;
 use crate::log::Log;
 use crate::session::{self, Filter};
 use crate::store::checksum::{CONTENT, MESSAGE, TABLES, Table};
+use crate::store::index_checksum::{self, Source};
 use crate::store::{Connection, values};
 use crate::toolset;
 use crate::tree::{Path, Run, Tip, id_at};
+
+/// How many damaged entries of the search index are named.
+const MAX_INDEX_PROBLEMS: usize = 20;
 
 /// The result of [`Log::verify`]. The log is intact if `problems` is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,8 +36,8 @@ pub struct Verified {
 
 impl Log {
     /// Checks the whole log: runs the database's own integrity check (SQLite only), hashes every
-    /// message, artifact and list of tools again, compares every row with its checksum, and checks
-    /// that every session has all its messages.
+    /// message, artifact and list of tools again, compares every row and the search index with
+    /// their checksums, and checks that every session has all its messages.
     ///
     /// After each message, calls `progress` with the number of messages checked and their total.
     /// The log stays usable meanwhile; the check sees one consistent snapshot.
@@ -64,6 +68,8 @@ impl Log {
             let outcome = check_tools(connection, &mut report);
             report.add("tool definitions", outcome);
             check_rows(connection, &mut report);
+            let outcome = check_index(connection, &mut report);
+            report.add("search index", outcome);
             Ok(())
         })?;
         Ok(report)
@@ -224,4 +230,35 @@ fn check_rows(connection: &mut dyn Connection, report: &mut Verified) {
             Err(error) => report.add(table.what, Err(error)),
         }
     }
+}
+
+/// Compares the terms in the search index with their checksums.
+fn check_index(connection: &mut dyn Connection, report: &mut Verified) -> Result<()> {
+    for source in Source::ALL {
+        let damaged = index_checksum::damaged(connection, source)?;
+        for &key in damaged.iter().take(MAX_INDEX_PROBLEMS) {
+            let text = indexed_text(connection, source, key)?;
+            report.problems.push(format!("search index: the terms of {text} are damaged"));
+        }
+        let more = damaged.len().saturating_sub(MAX_INDEX_PROBLEMS);
+        if more > 0 {
+            report.problems.push(format!("search index: the terms of {more} more are damaged"));
+        }
+    }
+    Ok(())
+}
+
+/// Describes what a key of the search index belongs to.
+fn indexed_text(connection: &mut dyn Connection, source: Source, key: i64) -> Result<String> {
+    let sql = match source {
+        Source::Content => "SELECT id, position FROM message WHERE content = $1 ORDER BY branch",
+        Source::Artifact => "SELECT hash FROM artifact_text WHERE key = $1",
+    };
+    Ok(match (connection.row(sql, values![key])?, source) {
+        (Some(mut row), Source::Content) => {
+            format!("message {} ({})", row.count(1), hash_name(&row.bytes(0)))
+        }
+        (Some(mut row), Source::Artifact) => format!("artifact {}", hash_name(&row.bytes(0))),
+        (None, _) => format!("entry {key}, which belongs to nothing,"),
+    })
 }

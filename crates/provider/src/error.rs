@@ -42,6 +42,23 @@ const SHAPE_HINTS: &[&str] = &["schema", "structured", "grammar", "json mode"];
 const UNSUPPORTED: &[&str] =
     &["unsupported", "not supported", "does not support", "unavailable", "cannot"];
 
+/// Phrases by which servers report that they could not parse a tool call that the model wrote, in lower
+/// case.
+const UNPARSED_CALL: &[&str] = &[
+    // llama.cpp
+    "parse tool call",
+    "parse input at pos",
+    // Ollama, vLLM
+    "parsing tool call",
+    "tool call parser",
+    "tool parser",
+    // Groq
+    "tool_use_failed",
+    "failed to call a function",
+    // Gemini
+    "malformed_function_call",
+];
+
 /// How providers report that an account has no credit left.
 const SPENT: [&str; 3] =
     ["insufficient_quota", "billing_hard_limit_reached", "credit balance is too low"];
@@ -222,7 +239,9 @@ impl CallError {
     /// Creates the error for a successful response without an answer. If the body is an error of
     /// the provider, its own status decides whether the call is retried; without one, it is.
     pub(crate) fn in_success(url: &str, body: String) -> Self {
-        let fields = Fields::parse(&body);
+        // Without `alt=sse`, Gemini puts an error into a list.
+        let first = json::elements(&body).and_then(|list| list.first().copied());
+        let fields = Fields::parse(first.unwrap_or(&body));
         let error = fields.as_ref().and_then(|fields| fields.get("error"));
         let Some(error) = error.filter(|error| !json::is_null(error)) else {
             return Self::NotAStream { url: url.to_owned(), body };
@@ -274,6 +293,19 @@ impl CallError {
         let text = refused.body.to_lowercase();
         let mentions = |list: &[&str]| list.iter().any(|phrase| text.contains(phrase));
         mentions(SHAPE_PHRASES) || mentions(SHAPE_HINTS) && mentions(UNSUPPORTED)
+    }
+
+    /// Whether the server could not parse a tool call that the model wrote. The model may write the
+    /// same call again, so the same request may fail again.
+    #[must_use]
+    pub fn is_unparsed_call(&self) -> bool {
+        let body = match self {
+            Self::Refused(refused) if matches!(refused.status, 400 | 422 | 500) => &refused.body,
+            Self::Failed { body, .. } => body,
+            _ => return false,
+        };
+        let text = body.to_lowercase();
+        UNPARSED_CALL.iter().any(|phrase| text.contains(phrase))
     }
 
     /// Returns the partial answer that arrived before the stream was interrupted.

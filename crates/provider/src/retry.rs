@@ -75,6 +75,8 @@ fn kind(error: &CallError) -> Kind {
         CallError::Refused(refused) => match refused.status {
             429 if refused.is_quota_exhausted() => Kind::Final,
             429 => Kind::RateLimit,
+            // The model may write the call correctly the next time.
+            _ if error.is_unparsed_call() => Kind::Transient,
             408 | 409 | 500..=599 => Kind::Transient,
             _ => Kind::Final,
         },
@@ -118,6 +120,19 @@ mod tests {
         assert_eq!(seconds(&broken), [2, 4, 6]);
         let page = CallError::NotAStream { url: String::new(), body: "<html>".to_owned() };
         assert_eq!(seconds(&page), [2, 4, 6]);
+    }
+
+    #[test]
+    fn tool_calls_that_a_server_cannot_parse_are_retried() {
+        let groq = r#"{"error":{"message":"Failed to call a function.","code":"tool_use_failed"}}"#;
+        let llama = r#"{"error":{"code":500,"message":"Failed to parse tool call arguments"}}"#;
+        for (status, body) in [(400, groq), (500, llama)] {
+            let error = refused(status, &[], body);
+            assert!(error.is_unparsed_call(), "{body}");
+            assert_eq!(seconds(&error), [2, 4, 6], "{body}");
+        }
+        assert!(!refused(500, &[], "out of memory").is_unparsed_call());
+        assert!(!refused(404, &[], "tool_use_failed").is_unparsed_call());
     }
 
     #[test]

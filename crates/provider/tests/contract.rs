@@ -425,6 +425,18 @@ async fn error_in_a_successful_response_is_an_error() {
         },
     )
     .await;
+    // Gemini's form.
+    for_each_wire(
+        |_| Reply::status(200, json!([{"error": {"message": "pay", "code": 402}}]).to_string()),
+        |wire, _, _, outcome| {
+            let error = outcome.unwrap_err();
+            assert!(
+                matches!(&error, CallError::Refused(refused) if refused.status == 402),
+                "{wire}: {error}"
+            );
+        },
+    )
+    .await;
     for_each_wire(
         |_| Reply::status(200, json!({"error": "prompt is too long: 9 > 8"}).to_string()),
         |wire, _, _, outcome| {

@@ -174,6 +174,19 @@ fn errors_in_the_middle_of_a_stream_are_reported() {
             r#"{"error":{"code":503,"message":"The model is overloaded"}}"#,
             "The model is overloaded",
         ),
+        (
+            Wire::GEMINI,
+            r#"{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL"}]}"#,
+            "malformed function call",
+        ),
+        (
+            Wire::OPENAI_CHAT,
+            concat!(
+                r#"{"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error","#,
+                r#""error":{"code":502,"message":"Provider disconnected"}}]}"#
+            ),
+            "Provider disconnected",
+        ),
     ];
     for (wire, event, message) in cases {
         let mut all = events(wire)[..3].to_vec();

@@ -38,11 +38,18 @@ const MIN_REPORTED_TOKENS: usize = 1_000;
 /// Smaller growth is not significant.
 const MIN_GROWTH_TOKENS: usize = 100;
 
+/// What the model is told if the server could not parse its tool call.
+const UNPARSED_CALL: &str = "[The server could not parse your last tool call, so it was not run. \
+Write each tool call exactly in the required format, with its arguments as one valid JSON object. \
+If a long argument is the problem, split the work into several smaller calls.]";
+
 /// The recovery attempts of one call so far.
 #[derive(Debug, Default)]
 pub(crate) struct RetryState {
     overflows: usize,
     failures: usize,
+    /// The number of ephemeral messages before the model was told that its call was not parsed.
+    told: Option<usize>,
     /// The provider seems to have truncated a prompt.
     truncated: bool,
 }
@@ -72,11 +79,20 @@ impl LiveSession {
             return Ok(());
         }
         retry.failures += 1;
+        // The first retry is the same request: the model may write the call differently by itself.
+        if error.is_unparsed_call() && retry.failures > 1 && retry.told.is_none() {
+            retry.told = Some(self.ephemeral.len());
+            self.add_ephemeral(UNPARSED_CALL);
+        }
         if let Some(wait) = self.config.retry.wait(&error, retry.failures, jitter()) {
             trace::retrying(self, &error, wait);
             emit(Event::Retry { why: RetryReason::Failed(error), wait });
             tokio::time::sleep(wait).await;
             return Ok(());
+        }
+        // The next model did not write that call, and the next turn may not.
+        if let Some(before) = retry.told.take() {
+            self.ephemeral.truncate(before);
         }
         if !may_succeed_elsewhere(&error) || self.at >= self.config.fallback.len() {
             if self.at > 0 {
@@ -259,6 +275,7 @@ fn names_overflow(error: &CallError) -> bool {
 /// Whether another model may succeed: an invalid request fails everywhere.
 fn may_succeed_elsewhere(error: &CallError) -> bool {
     match error {
+        _ if error.is_unparsed_call() => true,
         CallError::Refused(refused) => !matches!(refused.status, 400 | 413 | 422),
         _ => true,
     }

@@ -127,6 +127,49 @@ async fn transient_errors_are_retried() {
     );
 }
 
+/// How llama.cpp reports a tool call that it cannot parse.
+fn unparsed_call() -> Reply {
+    let message = "Failed to parse tool call arguments as JSON";
+    Reply::status(500, json!({"error": {"code": 500, "message": message}}).to_string())
+}
+
+/// A model that writes a call wrongly does so again if it is asked the same. After one retry it is
+/// told; the note is part of that call only.
+#[tokio::test]
+async fn model_is_told_that_its_call_could_not_be_parsed() {
+    let is_told = |received: &Received| received.body.contains("could not parse your last tool");
+    let server = Scripted::new(move |received| match is_told(received) {
+        false if !received.body.contains("corrected") => unparsed_call(),
+        _ => whole("corrected", 9),
+    });
+    let bed = TestBed::new();
+    let mut live = bed.live(&server, 10_000).await;
+    live.call(user("hi"), silent).await.unwrap();
+    live.call(user("more"), silent).await.unwrap();
+    let told: Vec<bool> = server.received().iter().map(is_told).collect();
+    assert_eq!(told, [false, false, true, false]);
+    assert_eq!(bed.texts(), ["hi", "corrected", "more", "corrected"]);
+}
+
+#[tokio::test]
+async fn fallback_model_takes_over_when_calls_cannot_be_parsed() {
+    let broken = Scripted::new(|_| unparsed_call());
+    let up = Scripted::new(|_| whole("here", 9));
+    let bed = TestBed::new();
+    let config = SessionConfig {
+        fallback: vec![target("other", &up)],
+        ..config(&broken, 10_000, policy("auto", &[]))
+    };
+    bed.open(config).await.call(user("hi"), silent).await.unwrap();
+    assert_eq!((broken.received().len(), up.received().len()), (4, 1));
+    assert!(!up.received()[0].body.contains("could not parse"), "it did not write that call");
+    // Without another model, the number of attempts is bounded too.
+    let bed = TestBed::new();
+    let error = bed.live(&broken, 10_000).await.call(user("hi"), silent).await.unwrap_err();
+    assert!(error.to_string().contains("parse tool call"), "{error}");
+    assert_eq!(broken.received().len(), 8);
+}
+
 #[tokio::test]
 async fn permanent_error_is_returned_at_once() {
     let server = Scripted::new(|_| Reply::status(401, r#"{"error":{"message":"no such key"}}"#));

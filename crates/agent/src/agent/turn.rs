@@ -53,7 +53,8 @@ impl Agent {
             0 => {
                 let log = self.live.log().handle();
                 let session = &self.live.session().id;
-                let lease = Lease::take(log, self.workspace.path(), session).await?;
+                let machine = self.config.machine.as_deref();
+                let lease = Lease::take(log, self.workspace.path(), session, machine).await?;
                 self.live.work_under(lease.held.fence());
                 self.shared.work_under(lease.held.fence());
                 Some(lease)

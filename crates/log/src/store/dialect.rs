@@ -1,5 +1,7 @@
 //! SQL that differs between the two databases.
 
+use super::index_checksum::Source;
+
 /// A kind of database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
@@ -127,6 +129,35 @@ impl Dialect {
             Self::Postgres => {
                 "SELECT artifact FROM artifact_search WHERE words @@ CAST($1 AS text)::tsquery \
                  ORDER BY artifact DESC LIMIT $2"
+            }
+        }
+    }
+
+    /// The statement that must run before [`Dialect::all_terms`], if there is one.
+    pub(super) const fn open_terms(self, source: Source) -> Option<&'static str> {
+        match (self, source) {
+            (Self::Sqlite, Source::Content) => Some(
+                "CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_terms \
+                 USING fts5vocab('main', 'search', 'instance')",
+            ),
+            (Self::Sqlite, Source::Artifact) => Some(
+                "CREATE VIRTUAL TABLE IF NOT EXISTS temp.artifact_search_terms \
+                 USING fts5vocab('main', 'artifact_search', 'instance')",
+            ),
+            (Self::Postgres, _) => None,
+        }
+    }
+
+    /// The query for all entries of an index: a key and one of its terms.
+    pub(super) const fn all_terms(self, source: Source) -> &'static str {
+        match (self, source) {
+            (Self::Sqlite, Source::Content) => "SELECT doc, term FROM temp.search_terms",
+            (Self::Sqlite, Source::Artifact) => "SELECT doc, term FROM temp.artifact_search_terms",
+            (Self::Postgres, Source::Content) => {
+                "SELECT content, unnest(tsvector_to_array(words)) FROM search"
+            }
+            (Self::Postgres, Source::Artifact) => {
+                "SELECT artifact, unnest(tsvector_to_array(words)) FROM artifact_search"
             }
         }
     }

@@ -3,6 +3,7 @@
 
 pub(crate) mod checksum;
 mod dialect;
+pub(crate) mod index_checksum;
 mod migrate;
 mod postgres;
 mod sqlite;

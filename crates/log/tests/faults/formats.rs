@@ -66,17 +66,18 @@ pub(crate) fn a_file_of_every_format_opens() {
     };
     // Format 1 has two databases: one with an agent session in the middle of a turn, one without.
     check(&open("1.db"));
-    for name in ["1-agent.db", "2.db", "3.db", "4.db", "5.db", "6.db"] {
+    for name in ["1-agent.db", "2.db", "3.db", "4.db", "5.db", "6.db", "7.db"] {
         let log = open(name);
         check(&log);
         check_working(&log);
     }
     check_vectors(&open("5.db"));
     check_note_vectors(&open("6.db"));
+    check_note_vectors(&open("7.db"));
     let formats = std::fs::read_dir(fixtures()).unwrap().flatten();
     let count =
         formats.filter(|file| file.path().extension().is_some_and(|end| end == "db")).count();
-    assert_eq!(count, 7, "every fixture was opened");
+    assert_eq!(count, 8, "every fixture was opened");
 }
 
 /// Checks the vectors, which exist since format 5.

@@ -14,6 +14,7 @@ mod disk;
 mod flips;
 mod formats;
 mod killed;
+mod reads;
 mod server;
 mod size;
 mod writer;
@@ -51,6 +52,12 @@ fn main() {
         damage::a_damaged_page_is_reported_and_the_rest_is_readable,
     );
     add("a_flipped_bit_in_a_message_is_found", true, damage::a_flipped_bit_in_a_message_is_found);
+    add(
+        "a_flipped_bit_in_the_search_index_is_found",
+        true,
+        flips::a_flipped_bit_in_the_search_index_is_found,
+    );
+    add("a_damaged_definition_is_found", true, flips::a_damaged_definition_is_found);
     add(
         "every_flipped_bit_that_matters_is_found",
         true,
@@ -100,6 +107,11 @@ fn main() {
         "a_newer_format_on_a_server_is_refused",
         server.is_some(),
         server::a_newer_format_on_a_server_is_refused,
+    );
+    add(
+        "a_damaged_index_on_a_server_is_found",
+        server.is_some(),
+        server::a_damaged_index_on_a_server_is_found,
     );
     add("a_schema_of_every_format_opens", server.is_some(), server::a_schema_of_every_format_opens);
     libtest_mimic::run(&arguments, trials).exit();

@@ -109,7 +109,7 @@ pub(crate) fn a_newer_format_on_a_server_is_refused() {
 pub(crate) fn a_schema_of_every_format_opens() {
     let directory = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/formats");
     for (name, is_working) in
-        ["1", "1-agent", "2", "3", "4", "5", "6"].map(|name| (name, name != "1"))
+        ["1", "1-agent", "2", "3", "4", "5", "6", "7"].map(|name| (name, name != "1"))
     {
         let sql = std::fs::read_to_string(directory.join(format!("{name}.postgres.sql"))).unwrap();
         let schema = new_schema("kept");
@@ -121,10 +121,34 @@ pub(crate) fn a_schema_of_every_format_opens() {
         }
         match name {
             "5" => formats::check_vectors(&log),
-            "6" => formats::check_note_vectors(&log),
+            "6" | "7" => formats::check_note_vectors(&log),
             _ => {}
         }
         drop(log);
         drop_schema(&schema);
     }
+}
+
+/// The rows of the index have no checksum of their own.
+pub(crate) fn a_damaged_index_on_a_server_is_found() {
+    let schema = new_schema("index");
+    let log = Log::open(&url(&schema)).unwrap();
+    let session = log.create(Session::new("s")).unwrap();
+    log.append("s", session.tip, vec![message("one"), message("the zebraquagga")]).unwrap();
+    log.put_artifact("s", "text/plain", "…", b"a hippogriff".to_vec()).unwrap();
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    let damage = |table: &str, term: &str| {
+        let sql = format!(
+            "UPDATE {schema}.{table} SET words = array_to_tsvector(array_replace(\
+             tsvector_to_array(words), '{term}', 'zebra'))"
+        );
+        client().batch_execute(&sql).unwrap();
+    };
+    damage("search", "zebraquagga");
+    damage("artifact_search", "hippogriff");
+    let problems = log.verify(|_, _| ()).unwrap().problems;
+    assert_eq!(problems.len(), 2, "{problems:?}");
+    assert!(problems[0].contains("message 2") && problems[1].contains("artifact"), "{problems:?}");
+    drop(log);
+    drop_schema(&schema);
 }

@@ -20,6 +20,8 @@ pub(crate) struct Guard {
     limits: Limits,
     /// The contents, if the paths could not be made read-only.
     snapshot: Option<Snapshot>,
+    /// The contents of paths that a command may remove. They are never read-only.
+    removable: Snapshot,
 }
 
 /// The result of a check.
@@ -48,23 +50,24 @@ impl Guard {
     ) -> Self {
         let before = find(rules, false, limits.before, None);
         // A mount would follow a link. The target of a link is an item of its own.
-        let paths = before.items.iter().filter(|(_, item)| item.link.is_none());
+        let paths =
+            before.items.iter().filter(|(_, item)| item.link.is_none() && !item.is_removable);
         let paths: Vec<&Path> = paths.map(|(path, _)| path.as_path()).collect();
         if paths.is_empty() || make_read_only(&paths).is_ok() {
-            return Self { before, limits, snapshot: None };
+            let removable = before.items.iter().filter(|(_, item)| item.is_removable);
+            let removable = Snapshot::take(removable);
+            return Self { before, limits, snapshot: None, removable };
         }
         let before = find(rules, true, limits.before, None);
         let snapshot = Some(Snapshot::take(&before.items));
-        Self { before, limits, snapshot }
+        Self { before, limits, snapshot, removable: Snapshot::default() }
     }
 
     /// Puts back what the command changed, and renames protected paths that it created. No process
     /// of the command may be running anymore.
     pub(crate) fn check(&self, rules: &Rules) -> Checked {
         let mut blocked = Vec::new();
-        if let Some(snapshot) = &self.snapshot {
-            snapshot.restore(&mut blocked);
-        }
+        self.snapshot.as_ref().unwrap_or(&self.removable).restore(&mut blocked);
         blocked.extend(self.restore_links());
         let with_parts = self.snapshot.is_some();
         let after = find(rules, with_parts, self.limits.after, Some(&self.before));
@@ -116,7 +119,7 @@ impl Guard {
     fn is_unchanged(&self, path: &Path, item: &Item) -> bool {
         let Some(before) = self.before.items.get(path) else { return false };
         // The contents of a snapshot were restored, into new files if necessary.
-        let is_same_file = self.snapshot.is_some() || before.id == item.id;
+        let is_same_file = self.snapshot.is_some() || item.is_removable || before.id == item.id;
         before.link == item.link && (before.link.is_some() || is_same_file)
     }
 
@@ -124,7 +127,8 @@ impl Guard {
     /// is unchanged.
     fn is_moved(&self, id: (u64, u64)) -> bool {
         // The inode of a link that was removed may be in use again; those of mounts cannot.
-        let mut mounted = self.before.items.values().filter(|item| item.link.is_none());
+        let mut mounted =
+            self.before.items.values().filter(|item| item.link.is_none() && !item.is_removable);
         self.snapshot.is_none() && mounted.any(|item| item.id == id)
     }
 
@@ -133,7 +137,10 @@ impl Guard {
         let mut blocked = Vec::new();
         for (path, item) in &self.before.items {
             let Some(target) = &item.link else { continue };
-            if std::fs::read_link(path).is_ok_and(|now| now == *target) {
+            let is_removed = || std::fs::symlink_metadata(path).is_err();
+            if std::fs::read_link(path).is_ok_and(|now| now == *target)
+                || item.is_removable && is_removed()
+            {
                 continue;
             }
             let moved_to = rename_blocked(path);

@@ -1,6 +1,7 @@
 //! Finds the protected paths below directories.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ffi::OsStr;
 use std::fs::ReadDir;
 use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -20,6 +21,32 @@ pub(super) struct Limits {
 
 pub(super) const LIMITS: Limits = Limits { before: 300_000, after: 3_000_000 };
 
+/// Directories of code that is installed or built, and that commands must be able to remove. Only the
+/// git directories in them are protected: another protected name takes effect in a directory that the
+/// user opens as a project, and the code itself can be changed in any case.
+const DEPENDENCIES: [&str; 9] = [
+    "node_modules",
+    "bower_components",
+    "vendor",
+    "target",
+    ".venv",
+    "venv",
+    "__pypackages__",
+    ".tox",
+    ".nox",
+];
+
+/// Returns whether a path is below a directory of [`DEPENDENCIES`] in a guarded directory.
+fn is_in_dependencies(rules: &Rules, path: &Path) -> bool {
+    let is_named = |name: &OsStr| DEPENDENCIES.iter().any(|own| name.eq_ignore_ascii_case(own));
+    rules.guarded.iter().any(|root| {
+        let below = path.strip_prefix(root).ok().and_then(Path::parent);
+        // The git directory of a submodule has the path of the submodule in it.
+        let mut parents = below.into_iter().flatten().take_while(|name| *name != GIT);
+        parents.any(is_named)
+    })
+}
+
 /// The longest search after a command.
 const MAX_TIME_AFTER: Duration = Duration::from_secs(40);
 
@@ -36,6 +63,8 @@ pub(super) struct Item {
     pub(super) via: Option<PathBuf>,
     /// Whether it is a git directory with another name than `.git`.
     pub(super) is_bare: bool,
+    /// Whether it is in a directory of [`DEPENDENCIES`]: a command may remove it, not change it.
+    pub(super) is_removable: bool,
 }
 
 /// The protected paths below the guarded directories, by their absolute paths.
@@ -104,6 +133,7 @@ impl<'a> Search<'a> {
         let parent = directory.file_name().and_then(|name| name.to_str());
         let mut inner = Vec::new();
         let mut names = git::Names::default();
+        let only_git = is_in_dependencies(self.rules, &directory.join(GIT));
         for entry in entries.flatten() {
             let Some(left) = self.left.checked_sub(1) else {
                 self.found.unsearched.insert(directory.to_owned());
@@ -116,9 +146,10 @@ impl<'a> Search<'a> {
             let kind = entry.file_type().ok();
             match entry_name(parent, name) {
                 Some(GIT) => self.git_entry(&entry.path()),
+                Some(_) if only_git => {}
                 Some(protected) => self.add(&entry.path(), protected),
                 None if kind.is_some_and(|kind| kind.is_dir()) => inner.push(entry.path()),
-                None if kind.is_some_and(|kind| kind.is_symlink()) => {
+                None if kind.is_some_and(|kind| kind.is_symlink()) && !only_git => {
                     self.linked_directory(&entry.path(), name);
                 }
                 None => {}
@@ -178,7 +209,8 @@ impl<'a> Search<'a> {
         let link = metadata.is_symlink().then(|| std::fs::read_link(path).unwrap_or_default());
         let is_link = link.is_some();
         let id = (metadata.dev(), metadata.ino());
-        let item = Item { name, id, link, via: None, is_bare };
+        let is_removable = is_in_dependencies(self.rules, path);
+        let item = Item { name, id, link, via: None, is_bare, is_removable };
         self.found.items.insert(path.to_owned(), item);
         // The target's own name may not be a protected one.
         if is_link && let Ok(target) = path.canonicalize() {
@@ -194,6 +226,7 @@ impl<'a> Search<'a> {
         self.add_item(target, name, is_bare);
         if let Some(item) = self.found.items.get_mut(target) {
             item.via = Some(link.to_owned());
+            item.is_removable &= is_in_dependencies(self.rules, link);
         }
     }
 
@@ -215,6 +248,7 @@ impl<'a> Search<'a> {
                     link: Some(std::fs::read_link(link).unwrap_or_default()),
                     via: None,
                     is_bare: false,
+                    is_removable: false,
                 };
                 self.found.items.insert(link.to_owned(), item);
                 self.add_target(&target, protected, false, link);
@@ -238,7 +272,7 @@ impl<'a> Search<'a> {
         if !is_unprotected && !is_found {
             self.add_item(directory, GIT, is_bare);
         }
-        if is_unprotected || self.with_parts {
+        if is_unprotected || self.with_parts || is_in_dependencies(self.rules, directory) {
             self.git_parts(directory);
         }
         for (path, name) in git::other_paths(directory, work_tree) {

@@ -48,17 +48,17 @@ impl Entry {
 }
 
 /// The files of protected paths.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Snapshot {
-    /// The protected paths with their names.
-    roots: BTreeMap<PathBuf, &'static str>,
+    /// The protected paths with their names, and whether a command may remove each.
+    roots: BTreeMap<PathBuf, (&'static str, bool)>,
     files: BTreeMap<PathBuf, Entry>,
     /// Protected paths with more files than are listed. New files in them are not recognized.
     incomplete: BTreeSet<PathBuf>,
 }
 
 impl Snapshot {
-    pub(super) fn take(items: &BTreeMap<PathBuf, Item>) -> Self {
+    pub(super) fn take<'a>(items: impl IntoIterator<Item = (&'a PathBuf, &'a Item)>) -> Self {
         let mut roots = BTreeMap::new();
         let mut files = BTreeMap::new();
         let mut incomplete = BTreeSet::new();
@@ -67,7 +67,7 @@ impl Snapshot {
             if item.link.is_some() || item.name == GIT && root.is_dir() {
                 continue;
             }
-            roots.insert(root.clone(), item.name);
+            roots.insert(root.clone(), (item.name, item.is_removable));
             let mut listed = BTreeSet::new();
             if !list(root, MAX_LISTED, false, &mut listed) {
                 incomplete.insert(root.clone());
@@ -89,7 +89,10 @@ impl Snapshot {
     /// Restores files that were changed or removed, and renames those that are new. What was
     /// renamed earlier is left alone.
     pub(super) fn restore(&self, blocked: &mut Vec<Blocked>) {
-        for (root, name) in &self.roots {
+        for (root, (name, is_removable)) in &self.roots {
+            if *is_removable && is_removed(root, name) {
+                continue;
+            }
             let mut paths = BTreeSet::new();
             let is_complete = list(root, 2 * MAX_LISTED, true, &mut paths);
             let was_complete = !self.incomplete.contains(root);
@@ -135,6 +138,12 @@ impl Snapshot {
         }
         Some(Blocked { path, name: name.to_owned(), moved_to })
     }
+}
+
+/// Returns whether a file that names a git directory is gone, or the directory of a part of one.
+fn is_removed(root: &Path, name: &str) -> bool {
+    let path = if name == GIT { Some(root) } else { root.parent() };
+    path.is_none_or(|path| std::fs::symlink_metadata(path).is_err())
 }
 
 /// Lists the files at and below a path, and returns whether those are all. `make_readable` is for

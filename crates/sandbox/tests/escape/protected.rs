@@ -24,6 +24,8 @@ pub(crate) fn trials() -> Vec<Trial> {
         trials.extend(trials!["protected":
             code_cannot_be_planted_in_a_git_directory,
             nested_repositories_and_worktrees_are_protected,
+            dependencies_can_be_removed_but_no_code_planted_in_their_git_directories,
+            moving_a_repository_through_dependencies_plants_nothing,
             linked_git_directory_is_protected,
             git_directory_that_a_file_names_is_protected,
             git_directory_in_another_granted_directory_is_protected,
@@ -146,6 +148,60 @@ fn nested_repositories_and_worktrees_are_protected(yard: &Yard) {
     }
     assert_eq!(contents(&yard.granted("sub/deep/.git")), before);
     succeeds(yard, &guarded(yard), "git -C tree log; echo x > sub/deep/new; echo x > tree/new");
+}
+
+/// A project must be able to reinstall what it depends on. Packages have files with protected names,
+/// and some are repositories.
+fn dependencies_can_be_removed_but_no_code_planted_in_their_git_directories(yard: &Yard) {
+    repository(&yard.granted(""));
+    for directory in ["node_modules/lib", "vendor/lib", "target/lib", ".venv/src/lib"] {
+        repository(&yard.granted(directory));
+        let git_directory = yard.granted(directory).join(".git");
+        let before = contents(&git_directory.join("hooks"));
+        let config = std::fs::read(git_directory.join("config")).unwrap();
+        for text in [
+            "git config core.pager id",
+            "echo id > .git/hooks/pre-commit",
+            "rm -rf .git/hooks && mkdir .git/hooks && echo id > .git/hooks/pre-commit",
+            "mv .git old && mkdir -p .git && cp -r old/. .git/ && echo id > .git/hooks/pre-commit",
+        ] {
+            let result = run_in(yard, &guarded(yard), &format!("cd {directory} && {text}"));
+            assert!(!put_back(&result).is_empty(), "{directory}: {text}: {result:?}");
+            let hooks = contents(&git_directory.join("hooks"));
+            let planted = |path: &Path| path.file_name().is_some_and(|name| name == "pre-commit");
+            assert!(!hooks.iter().any(|(path, _)| planted(path)), "{text}");
+            assert_eq!(std::fs::read(git_directory.join("config")).unwrap(), config, "{text}");
+        }
+        assert!(!before.is_empty());
+        let new = format!("git init -q {directory}/new && echo id > {directory}/new/.git/hooks/x");
+        let result = succeeds(yard, &guarded(yard), &new);
+        assert_eq!(put_back(&result).len(), 1, "{result:?}");
+        assert!(!yard.granted(directory).join("new/.git").exists());
+        // Packages come with all kinds of files.
+        let files = "mkdir .vscode .husky && echo x > .envrc && echo x > .vscode/settings.json";
+        let result = succeeds(yard, &guarded(yard), &format!("cd {directory} && {files}"));
+        assert_eq!(put_back(&result), Vec::<&Blocked>::new());
+        let top = directory.split('/').next().unwrap();
+        let result = succeeds(yard, &guarded(yard), &format!("rm -rf {top}"));
+        assert_eq!(put_back(&result), Vec::<&Blocked>::new());
+        assert!(!yard.granted(top).exists(), "{top}");
+    }
+}
+
+/// A directory that is moved into such a directory and back brings nothing along.
+fn moving_a_repository_through_dependencies_plants_nothing(yard: &Yard) {
+    repository(&yard.granted("sub"));
+    succeeds(yard, &guarded(yard), "mkdir node_modules && mv sub node_modules/");
+    run_in(yard, &guarded(yard), "echo id > node_modules/sub/.git/hooks/pre-commit");
+    run_in(
+        yard,
+        &guarded(yard),
+        "mkdir node_modules/sub/.vscode; echo x > node_modules/sub/.envrc",
+    );
+    run_in(yard, &guarded(yard), "mv node_modules/sub .");
+    for name in [".git/hooks/pre-commit", ".vscode", ".envrc"] {
+        assert!(!yard.granted("sub").join(name).exists(), "{name}");
+    }
 }
 
 fn linked_git_directory_is_protected(yard: &Yard) {

@@ -5,7 +5,7 @@ mod checksums;
 mod documents;
 
 use super::checksum::{NOTE_VECTOR, VECTOR};
-use super::{Connection, Dialect, values};
+use super::{Connection, Dialect, index_checksum, values};
 use crate::error::{LogError, Result};
 
 /// A format: the statements that migrate from the previous one, and a function that then converts
@@ -29,6 +29,10 @@ const FORMATS: &[Format] = &[
     },
     Format { sql: include_str!("../../../migrations/0005_vectors.sql"), then: None },
     Format { sql: include_str!("../../../migrations/0006_note_vectors.sql"), then: None },
+    Format {
+        sql: include_str!("../../../migrations/0007_index_checksums.sql"),
+        then: Some(index_checksum::insert_all),
+    },
 ];
 
 /// The newest format.

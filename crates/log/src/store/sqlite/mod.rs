@@ -4,6 +4,7 @@
 
 mod handle;
 mod readers;
+mod schema;
 mod writer;
 
 use std::path::{Path, PathBuf};
@@ -252,7 +253,9 @@ impl Store for Sqlite {
             handle.each("PRAGMA integrity_check(20)", &[], &mut |mut row| {
                 found.push(row.text(0));
                 Ok(())
-            })
+            })?;
+            found.extend(schema::differences(handle)?);
+            Ok(())
         })?;
         found.retain(|line| line != "ok");
         Ok(found)

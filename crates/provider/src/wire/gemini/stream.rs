@@ -20,10 +20,24 @@ enum Part {
     Whole { json: String, call: bool },
 }
 
+/// The reason for an answer without content: the model wrote a call that Gemini could not parse.
+const MALFORMED_CALL: &str = "MALFORMED_FUNCTION_CALL";
+
+/// Returns the error of a candidate whose call could not be parsed.
+fn malformed_call(candidate: &Fields<'_>) -> String {
+    let message = match string_field(candidate, "finishMessage") {
+        text if text.is_empty() => "malformed function call".to_owned(),
+        text => text,
+    };
+    let error =
+        json::object([("status", json::quote(MALFORMED_CALL)), ("message", json::quote(&message))]);
+    json::object([("error", error)])
+}
+
 impl Decoder for Stream {
     fn event(&mut self, data: &str, emit: &mut dyn FnMut(Delta)) -> Result<(), Failure> {
         let Some(fields) = Fields::parse(data) else { return Ok(()) };
-        if fields.get("error").is_some() {
+        if fields.get("error").is_some_and(|error| !json::is_null(error)) {
             return Err(Failure(data.to_owned()));
         }
         if let Some(name) =
@@ -45,6 +59,9 @@ impl Decoder for Stream {
             self.take(part, emit);
         }
         let reason = string_field(&candidate, "finishReason");
+        if reason == MALFORMED_CALL {
+            return Err(Failure(malformed_call(&candidate)));
+        }
         if !reason.is_empty() {
             self.answer.stop = self.stop(&reason);
         }

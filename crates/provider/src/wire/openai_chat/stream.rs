@@ -40,11 +40,17 @@ impl Decoder for Stream {
             .filter_map(Fields::parse)
             .find(|choice| number(choice, "index").unwrap_or(0) == 0);
         let Some(choice) = first else { return Ok(()) };
+        if let Some(error) = choice.get("error").filter(|error| !json::is_null(error)) {
+            return Err(Failure(json::object([("error", error)])));
+        }
         let delta = choice.get("delta").and_then(Fields::parse).unwrap_or_default();
         self.grow(&delta, emit);
         let reason = string_field(&choice, "finish_reason");
-        if !reason.is_empty() {
-            self.answer.stop = stop(&reason);
+        match reason.as_str() {
+            "" => {}
+            // OpenRouter, if the provider that it uses fails in the middle of an answer.
+            "error" => return Err(Failure(data.to_owned())),
+            reason => self.answer.stop = stop(reason),
         }
         Ok(())
     }
