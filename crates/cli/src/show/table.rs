@@ -10,7 +10,7 @@ use waterline::plan::{Action, Figures, FoldReport, Slot, Treatment};
 use waterline::warning::{Warning, WarningKind};
 
 use super::text::{align_right, columns, pad, truncate};
-use super::{DIM, Report, number, plain};
+use super::{DIM, Report, number, phrase, plain};
 use crate::text;
 
 /// Columns of the table.
@@ -292,8 +292,8 @@ fn warnings(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
 fn warning_text(report: &Report<'_>, warning: &Warning) -> String {
     match warning.at.and_then(|at| report.history.number(at)) {
         Some(number) => {
-            text!("at-message", number = number.to_string(), what = warning.text.as_str())
+            text!("at-message", number = number.to_string(), what = phrase(&warning.text))
         }
-        None => warning.text.clone(),
+        None => phrase(&warning.text),
     }
 }

@@ -22,6 +22,7 @@ use crate::history::{AtomKind, History, View};
 use crate::ledger::Weights;
 use crate::message::Message;
 use crate::model::Model;
+use crate::phrase::Phrase;
 use crate::reason::Reason;
 use crate::reduce;
 use crate::summary::Summarise;
@@ -300,7 +301,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Adds a warning, unless it was already added.
-    pub fn warn(&mut self, kind: WarningKind, text: impl Into<String>) {
+    pub fn warn(&mut self, kind: WarningKind, text: impl Into<Phrase>) {
         let warning = Warning::new(kind, text);
         if !self.warnings.contains(&warning) {
             self.warnings.push(warning);

@@ -36,6 +36,7 @@ use std::sync::Arc;
 
 use crate::history::History;
 use crate::model::Model;
+use crate::phrase;
 use crate::policy::{Policy, Size, When};
 use crate::reason::Reason;
 use crate::summary::{Mode, Placement, Schema, Summary};
@@ -448,15 +449,21 @@ fn check(input: &Input<'_>, plan: &mut Plan) {
     for violation in validity::check(views) {
         plan.warnings.push(Warning::new(
             WarningKind::Internal,
-            format!("the plan breaks a rule: {violation}"),
+            phrase!(
+                "warning-internal",
+                "the plan breaks a rule: {violation}",
+                violation = violation.phrase()
+            ),
         ));
     }
     if plan.tokens.after > plan.tokens.window
         && !plan.warnings.iter().any(|warning| warning.kind == WarningKind::Budget)
     {
-        let text = format!(
-            "the context has {} tokens, more than the window of {}",
-            plan.tokens.after, plan.tokens.window
+        let text = phrase!(
+            "warning-over-window",
+            "the context has {tokens} tokens, more than the window of {window}",
+            tokens = plan.tokens.after,
+            window = plan.tokens.window
         );
         plan.warnings.push(Warning::new(WarningKind::Budget, text));
     }
