@@ -92,8 +92,8 @@ fn argument_ids(argument: &Arg, command: &str) -> [String; 2] {
     [format!("{command}--{name}"), format!("help--{name}")]
 }
 
-/// Returns the description of a preset, a stage or a key of a policy. The English one is the
-/// library's.
+/// Returns the description of a preset, a stage, a key of a policy or a feature of the ledger. The
+/// English one is the library's.
 pub fn about(section: &str, name: &str, english: &str) -> String {
     match lang::lang() {
         Lang::En => english.to_owned(),
@@ -125,6 +125,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use clap::CommandFactory;
+    use waterline::ledger::FEATURES;
     use waterline::policy::{FOLD_KEYS, PRESETS};
     use waterline::stage::STAGES;
 
@@ -174,14 +175,15 @@ mod tests {
     }
 
     #[test]
-    fn every_preset_stage_and_key_has_a_chinese_text_and_no_text_is_left_over() {
+    fn every_preset_stage_key_and_feature_has_a_chinese_text_and_no_text_is_left_over() {
         let presets = PRESETS.iter().map(|preset| about_id("policy", preset.name));
         let stages = STAGES.iter().map(|stage| about_id("stage", stage.name));
         let sections = STAGES.iter().map(|stage| (stage.name, stage.keys));
         let keys = sections
             .chain([("fold", FOLD_KEYS)])
             .flat_map(|(section, keys)| keys.iter().map(move |key| about_id(section, key.name)));
-        let wanted: BTreeSet<String> = presets.chain(stages).chain(keys).collect();
+        let features = FEATURES.iter().map(|(name, _)| about_id("feature", name));
+        let wanted: BTreeSet<String> = presets.chain(stages).chain(keys).chain(features).collect();
         let texts = include_str!("../locales/zh/policies.ftl").lines();
         let known: BTreeSet<String> = texts
             .filter_map(|line| Some(line.split_once(" =")?.0.to_owned()))

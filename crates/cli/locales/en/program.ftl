@@ -214,10 +214,11 @@ plan-fold-report-by =
         [arrival] the rules for new messages
        *[other] stage { $name }
     }
-plan-fold-report-dropped = { $by } was the last to drop messages ({ $count }) and left { $left } tokens
+plan-fold-report-dropped = { $by } was the last to drop messages, and those that stay have { $left } tokens
 plan-fold-report-shortened = nothing was dropped, and { $by } left { $left } tokens
 plan-fold-report-block = the summary block uses { $used } of { $budget } tokens
 plan-fold-report-no-block = there is no summary block
+method-estimate = estimate, { $ratio } characters per token
 plan-no-message = nothing to send to { $wire }: there is no message
 plan-invalid = the context breaks a rule of { $wire }: { $what }
 plan-warnings =

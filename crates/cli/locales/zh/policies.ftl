@@ -1,4 +1,4 @@
-### 预设策略、阶段和键的说明。英文说明在引擎中。
+### 预设策略、阶段、键和台账特征的说明。英文说明在引擎中。
 
 help-about-policy-auto = 两个水位之间只追加；折叠保留任务、最新的步骤、摘要和值的台账
 help-about-policy-budget = 预算 65% 以内的最近消息，长结果为预览，超过 50,000 个 token 时摘要
@@ -98,3 +98,31 @@ help-about-emergency-result-chars = 将工具结果截断到此值
 help-about-emergency-user-chars = 将其他文本截断到此值
 help-about-emergency-turns = 保留的轮数
 help-about-emergency-over = 上下文的 token 仍超过此值时，继续去掉保留步骤中较早的一半
+
+help-about-feature-own-call = 代理在调用中用过它
+help-about-feature-own-call-uses = 代理使用它的次数
+help-about-feature-occurrences = 包含它的消息部分数
+help-about-feature-mentions = 这些部分提到它的次数
+help-about-feature-crowd = 包含值最少的部分中的值数
+help-about-feature-age = 自它出现以来的消息数
+help-about-feature-base-name-age = 自调用使用同一文件名以来的消息数
+help-about-feature-folder-age = 自调用使用同一目录以来的消息数
+help-about-feature-source-age = 自调用提到它所在文件以来的消息数
+help-about-feature-source-uses = 提到它所在文件的调用数
+help-about-feature-source-named = 用户或助手提到了它所在的文件
+help-about-feature-kin-used = 其组成词在调用和用户消息中的使用次数
+help-about-feature-kin-common = 含有相同词的值
+help-about-feature-by-user = 用户写过它
+help-about-feature-by-assistant = 助手在回答中写过它
+help-about-feature-defined = 它在一行定义中
+help-about-feature-length = 它的字符数
+help-about-feature-absolute-path = 绝对路径
+help-about-feature-relative-path = 相对路径
+help-about-feature-file = 文件名
+help-about-feature-symbol = 代码中的名称
+help-about-feature-dotted = 用点连接的名称
+help-about-feature-hash = 哈希值
+help-about-feature-id = 字母和数字
+help-about-feature-number = 数字
+help-about-feature-link = 网址或电子邮件地址
+help-about-feature-cjk = 中文、日文或韩文词

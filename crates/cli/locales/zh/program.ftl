@@ -171,10 +171,11 @@ plan-fold-report-by =
         [arrival] 新消息规则
        *[other] 阶段 { $name }{ " " }
     }
-plan-fold-report-dropped = 最后丢弃消息的是{ $by }（{ $count } 条），剩余 { $left } token
-plan-fold-report-shortened = 未丢弃消息，{ $by }处理后剩余 { $left } token
-plan-fold-report-block = 摘要块使用了 { $budget } token 中的 { $used }
+plan-fold-report-dropped = 最后去掉消息的是{ $by }，留下的消息共 { $left } 个 token
+plan-fold-report-shortened = 未去掉消息，{ $by }处理后剩余 { $left } 个 token
+plan-fold-report-block = 摘要块使用了 { $budget } 个 token 中的 { $used } 个
 plan-fold-report-no-block = 没有摘要块
+method-estimate = 估计，每个 token { $ratio } 个字符
 plan-no-message = 没有可发送到 { $wire } 的内容：没有消息
 plan-invalid = 上下文违反 { $wire } 的规则：{ $what }
 plan-warnings = { $count } 条警告

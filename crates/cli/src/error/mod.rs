@@ -14,6 +14,7 @@ mod sandbox;
 mod session;
 mod syntax;
 mod transcript;
+pub mod usage;
 
 use std::error::Error;
 

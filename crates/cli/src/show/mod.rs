@@ -34,6 +34,7 @@ pub use turn::{call_note, handed_off, odd, remembered};
 pub use why::why;
 
 use anstyle::Style;
+use waterline::tokens::Method;
 use waterline_log::Numbering;
 
 pub use crate::number::number;
@@ -54,6 +55,16 @@ pub fn percent(share: f64) -> String {
 /// Formats the number of the message at a position. The system prompt has none.
 pub fn message_number(numbering: &Numbering, position: u64) -> String {
     numbering.number(position).map_or_else(|| "–".to_owned(), |number| number.to_string())
+}
+
+/// Returns the name of a counting method.
+pub fn method(method: Method) -> String {
+    match method {
+        Method::Estimate(ratio) => {
+            crate::text!("method-estimate", ratio = ratio.chars_per_token().to_string())
+        }
+        other => other.to_string(),
+    }
 }
 
 /// Replaces control characters, so that content cannot control the terminal.
