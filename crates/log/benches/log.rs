@@ -24,7 +24,7 @@ use waterline::model::Models;
 use waterline::plan::{Action, Budget, Generation, Input, extend, plan};
 use waterline::policy::Policy;
 use waterline::tokens::Counter;
-use waterline_log::{Fold, Incoming, Log, Options, Resumed, Sent, Session, Step};
+use waterline_log::{Fold, Incoming, Log, Options, Resumed, Sent, Session, Commit};
 
 /// The environment variable that makes this process one of several writers. Its value is
 /// `URL SESSION`.
@@ -240,8 +240,8 @@ fn open_and_plan(directory: &Path) {
         generation.freeze(&history, planned);
         let slots = generation.frozen(&history, from);
         let sent = Sent { cleared: 0, head: generation.head(), past: history.past(), slots, fold };
-        let step = Step { sent: Some(sent), ..Step::default() };
-        log.commit(&log.session("s").unwrap(), step).unwrap();
+        let commit = Commit { sent: Some(sent), ..Commit::default() };
+        log.commit(&log.session("s").unwrap(), commit).unwrap();
     }
     log.append("s", tip, vec![incoming(MESSAGES + 1)]).unwrap();
     drop(log);

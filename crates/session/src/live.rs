@@ -12,7 +12,7 @@ use waterline::plan::{Budget, FoldLevel, Generation, Marks};
 use waterline::policy::{Policy, Resume};
 use waterline::reason::Reason;
 use waterline::validity::Violation;
-use waterline_log::{AsyncLog, Change, Incoming, Log, LogError, Resumed, Session, Step};
+use waterline_log::{AsyncLog, Change, Incoming, Log, LogError, Resumed, Session, Commit};
 use waterline_provider::wire::parse_stored;
 
 use crate::between_calls::{
@@ -83,7 +83,7 @@ pub struct LiveSession {
     /// What every fold must keep.
     pub(crate) kept: Pinned,
     /// What goes to the log with the next write.
-    pub(crate) staged: Step,
+    pub(crate) staged: Commit,
     /// A call is running or was interrupted, so memory and log may differ.
     pub(crate) busy: bool,
     /// Log operations that are running, even if their caller was dropped.
@@ -149,7 +149,7 @@ impl LiveSession {
             next_call_starts_turn: false,
             focus: None,
             kept: Pinned::default(),
-            staged: Step::default(),
+            staged: Commit::default(),
             busy: false,
             work: TaskTracker::new(),
             prefetch: Prefetch::default(),
@@ -403,7 +403,7 @@ impl LiveSession {
         if !self.busy {
             return Ok(());
         }
-        self.staged = Step::default();
+        self.staged = Commit::default();
         self.work.close();
         self.work.wait().await;
         self.work.reopen();

@@ -4,7 +4,7 @@
 
 use futures_util::future::BoxFuture;
 use waterline::message::{Message, Role};
-use waterline_log::{Change, Session, Step};
+use waterline_log::{Change, Session, Commit};
 
 use crate::error::SessionError;
 use crate::live::LiveSession;
@@ -85,9 +85,9 @@ impl LiveSession {
             return None;
         }
         let was_busy = std::mem::replace(&mut self.busy, true);
-        let step: Step = std::mem::take(&mut self.staged);
+        let commit: Commit = std::mem::take(&mut self.staged);
         let planned = self.session.clone();
-        let stored = self.write(move |log| log.commit(&planned, step.clone()));
+        let stored = self.write(move |log| log.commit(&planned, commit.clone()));
         Some(Storing { was_busy, stored: Box::pin(stored) })
     }
 

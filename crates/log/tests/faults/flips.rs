@@ -11,7 +11,7 @@ use waterline::model::Models;
 use waterline::plan::{Action, Budget, Generation, Input, plan};
 use waterline::policy::Policy;
 use waterline::tokens::{Counter, Method};
-use waterline_log::{Fold, Incoming, Log, RewindTarget, Sent, Session, Step, Summary, Usage};
+use waterline_log::{Fold, Incoming, Log, RewindTarget, Sent, Session, Commit, Summary, Usage};
 
 use crate::writer::message;
 
@@ -42,7 +42,7 @@ fn turns(log: &Log, id: &str, count: usize) {
             let head = generation.head();
             let past = history.past();
             let state = serde_json::json!({"turn": turn, "todos": ["a", "b"]});
-            let step = Step {
+            let commit = Commit {
                 messages: incoming,
                 sent: Some(Sent { cleared: 0, head, past, slots, fold }),
                 changes: vec![std::sync::Arc::new(move |session: &mut Session| {
@@ -53,9 +53,9 @@ fn turns(log: &Log, id: &str, count: usize) {
                 usage: Some(Usage { model: "m".to_owned(), input: 10, ..Usage::default() }),
                 checkpoint: Some(serde_json::json!({"step": turn})),
                 tools: Some(br#"[{"name": "read_file"}]"#.to_vec()),
-                ..Step::default()
+                ..Commit::default()
             };
-            session = log.commit(&session, step).unwrap();
+            session = log.commit(&session, commit).unwrap();
         }
     }
 }
