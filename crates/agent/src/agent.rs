@@ -173,7 +173,7 @@ impl Agent {
         });
         if !has_stored_tools {
             let tools = serialize_tools(session, &agent.live.config().tools)?;
-            agent.live.stage_tools(tools);
+            agent.live.add_tools(tools);
         }
         let path = agent.workspace.path().display().to_string();
         // Written even if unchanged: opening a session marks it as used.
@@ -181,15 +181,15 @@ impl Agent {
             session.workspace = Some(path.clone());
             Ok(())
         };
-        agent.live.stage_change(Arc::new(set_workspace)).await?;
+        agent.live.add_change(Arc::new(set_workspace)).await?;
         let clear_stale = move |state: &mut State, _: &mut Local| {
             if is_stale {
                 state.pending = None;
             }
         };
-        agent.stage(clear_stale).await?;
+        agent.change_state(clear_stale).await?;
         if agent.live.session().tip.position() == 0 {
-            agent.stage_system_prompt().await?;
+            agent.add_system_prompt().await?;
         }
         agent.commit().await?;
         agent.encoding()();
@@ -199,7 +199,7 @@ impl Agent {
 
     /// Stages the system prompt if the conversation is empty: when it is new, and at the first
     /// message after it was cleared. It is stored with the next write.
-    async fn stage_system_prompt(&mut self) -> Result<(), AgentError> {
+    async fn add_system_prompt(&mut self) -> Result<(), AgentError> {
         if !self.live.history().is_empty() {
             return Ok(());
         }
@@ -209,9 +209,9 @@ impl Agent {
         let (files, notices) = self.read_instructions().await?;
         notices.into_iter().for_each(|notice| self.emit(&Event::Notice(notice)));
         let prompt = prompt::system(&self.config, &files, self.live.window());
-        self.live.stage(vec![Message::system(prompt)]).await?;
+        self.live.add_messages(vec![Message::system(prompt)]).await?;
         let hashes = instructions::hashes(&files);
-        self.stage(move |state, _| state.instructions.clone_from(&hashes)).await
+        self.change_state(move |state, _| state.instructions.clone_from(&hashes)).await
     }
 
     /// Reads the instruction files of the user and of the project.
@@ -299,7 +299,7 @@ impl Agent {
         &mut self,
         change: impl Fn(&mut State, &mut Local) + Send + Sync + 'static,
     ) -> Result<(), AgentError> {
-        self.stage(change).await?;
+        self.change_state(change).await?;
         self.commit().await
     }
 
@@ -317,16 +317,16 @@ impl Agent {
     }
 
     /// Changes the state in memory; it is stored with the next write.
-    async fn stage(
+    async fn change_state(
         &mut self,
         change: impl Fn(&mut State, &mut Local) + Send + Sync + 'static,
     ) -> Result<(), AgentError> {
-        self.live.stage_change(state::change(change)).await?;
-        self.keep_lines()
+        self.live.add_change(state::change(change)).await?;
+        self.update_kept()
     }
 
     /// Sets what folds keep: the state's own lines, and where the agent works.
-    fn keep_lines(&mut self) -> Result<(), AgentError> {
+    fn update_kept(&mut self) -> Result<(), AgentError> {
         let mut kept = self.state()?.kept();
         if self.local()?.environment.is_some() {
             kept.lines.extend(environment::describe(&self.workspace).lines().map(str::to_owned));
@@ -335,7 +335,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Stores everything staged, in one transaction.
+    /// Stores everything pending, in one transaction.
     async fn commit(&mut self) -> Result<(), AgentError> {
         Ok(self.live.commit().await?)
     }
@@ -455,7 +455,7 @@ impl Agent {
         self.hook_failures += outcome.failed.len();
         outcome.failed.iter().for_each(|event| self.emit(event));
         if outcome.changed {
-            self.stage(move |stored, _| stored.clone_from(&state)).await?;
+            self.change_state(move |stored, _| stored.clone_from(&state)).await?;
         }
         Ok(outcome.verdict)
     }

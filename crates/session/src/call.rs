@@ -15,7 +15,7 @@ use crate::error::SessionError;
 use crate::event::Event;
 use crate::live::LiveSession;
 use crate::recover::RetryState;
-use crate::staged::AnswerNote;
+use crate::pending::AnswerNote;
 use crate::trace;
 
 impl LiveSession {
@@ -239,8 +239,8 @@ impl LiveSession {
         trace::took(self, &usage);
         self.last = Some(LastCall::new(usage.time, usage.model.clone()));
         self.backoff.called();
-        self.staged.usage = Some(usage);
-        self.staged.checkpoint = note.checkpoint;
+        self.pending.usage = Some(usage);
+        self.pending.checkpoint = note.checkpoint;
         note.changes.into_iter().try_for_each(|change| self.note_change(change))?;
         self.learn_factor();
         let stored = self.commit().await;

@@ -83,7 +83,7 @@ pub struct LiveSession {
     /// What every fold must keep.
     pub(crate) kept: Pinned,
     /// What goes to the log with the next write.
-    pub(crate) staged: Commit,
+    pub(crate) pending: Commit,
     /// A call is running or was interrupted, so memory and log may differ.
     pub(crate) busy: bool,
     /// Log operations that are running, even if their caller was dropped.
@@ -149,7 +149,7 @@ impl LiveSession {
             next_call_starts_turn: false,
             focus: None,
             kept: Pinned::default(),
-            staged: Commit::default(),
+            pending: Commit::default(),
             busy: false,
             work: TaskTracker::new(),
             prefetch: Prefetch::default(),
@@ -262,7 +262,7 @@ impl LiveSession {
     }
 
     /// Gives the session to another caller: replaces models, tools and settings, and drops what the
-    /// previous caller set or staged for calls that it did not make.
+    /// previous caller set or added for calls that it did not make.
     pub(crate) fn hand_over(&mut self, config: SessionConfig) {
         self.emits_raw = false;
         self.ephemeral.clear();
@@ -271,8 +271,8 @@ impl LiveSession {
         self.kept = Pinned::default();
         self.focus = None;
         self.forced = None;
-        // The session is read again, without what is staged.
-        self.busy |= !self.staged.is_empty();
+        // The session is read again, without what is pending.
+        self.busy |= !self.pending.is_empty();
         self.budget.tools = config.tools.iter().map(|tool| self.history.counter().tool(tool)).sum();
         self.config = config;
         self.use_model(0);
@@ -333,7 +333,7 @@ impl LiveSession {
     /// # Errors
     /// When the log cannot be written.
     pub async fn say(&mut self, new: Vec<Message>) -> Result<(), SessionError> {
-        self.stage(new).await?;
+        self.add_messages(new).await?;
         self.commit().await
     }
 
@@ -367,7 +367,7 @@ impl LiveSession {
             change(session);
             Ok(())
         });
-        self.stage_change(change).await?;
+        self.add_change(change).await?;
         self.commit().await
     }
 
@@ -403,7 +403,7 @@ impl LiveSession {
         if !self.busy {
             return Ok(());
         }
-        self.staged = Commit::default();
+        self.pending = Commit::default();
         self.work.close();
         self.work.wait().await;
         self.work.reopen();

@@ -80,6 +80,6 @@ impl LiveSession {
         }
         known.factor = Some(factor);
         let preference = (ALL_USERS.to_owned(), format!("factor/{key}"), format!("{factor:.3}"));
-        self.staged.preferences.push(preference);
+        self.pending.preferences.push(preference);
     }
 }

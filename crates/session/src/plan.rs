@@ -147,7 +147,7 @@ impl LiveSession {
         }
     }
 
-    /// Freezes a plan and stages it: what will be sent is stored before it is sent, with the
+    /// Freezes a plan and adds it to the pending writes: what will be sent is stored before it is sent, with the
     /// messages that are new in it.
     pub(crate) async fn freeze(
         &mut self,
@@ -179,12 +179,12 @@ impl LiveSession {
         if tokens > window && !std::mem::replace(&mut self.warned_full, true) {
             emit(Event::Notice(Notice::OverWindow { tokens, window }));
         }
-        self.stage_plan(plan, fold);
+        self.add_plan(plan, fold);
         Ok(())
     }
 
-    /// Freezes a plan in memory and stages what it adds to the context.
-    fn stage_plan(&mut self, plan: Plan, fold: Option<Fold>) {
+    /// Freezes a plan in memory, and adds to the pending writes what it adds to the context.
+    fn add_plan(&mut self, plan: Plan, fold: Option<Fold>) {
         let is_known = self.session.frozen.is_some();
         let from = if fold.is_some() { 0 } else { self.generation.slots().len() };
         let adds = fold.is_some() || !plan.slots.is_empty() || !is_known;
@@ -195,24 +195,24 @@ impl LiveSession {
             let head = self.generation.head();
             let past = self.history.past();
             let cleared = self.cleared;
-            self.staged.sent = Some(Sent { cleared, head, past, slots, fold });
+            self.pending.sent = Some(Sent { cleared, head, past, slots, fold });
         }
     }
 
     /// Plans the next call together with what is about to be stored, if the plan is a plain
     /// extension. The call then needs no write before it.
-    pub fn stage_sent(&mut self) {
+    pub fn plan_ahead(&mut self) {
         // A plan that quotes passages needs a search first.
         let is_new = |message: usize| message >= self.generation.covered();
         let searches =
             self.history.latest_user().is_some_and(is_new) && self.policy().search().is_some();
-        if self.forced.is_some() || self.staged.sent.is_some() || searches {
+        if self.forced.is_some() || self.pending.sent.is_some() || searches {
             return;
         }
         let planned = extend(&self.input(&PlanRequest::default(), &[], &[]));
         let is_plain = |plan: &Plan| matches!(plan.action, Action::Extend) && !truncates(plan);
         if let Some(plan) = planned.filter(is_plain) {
-            self.stage_plan(plan, None);
+            self.add_plan(plan, None);
         }
     }
 

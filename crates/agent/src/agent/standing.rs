@@ -65,7 +65,7 @@ impl Agent {
         let gone: Vec<&String> = known.iter().filter(|text| !current.contains(text)).collect();
         let note = note(&new, &gone);
         let stored = current.clone();
-        self.stage(move |state, _| state.standing.clone_from(&stored)).await?;
+        self.change_state(move |state, _| state.standing.clone_from(&stored)).await?;
         Ok(note)
     }
 

@@ -64,7 +64,7 @@ impl Agent {
         if self.live.catch_up().await? {
             self.emit(&Event::Notice(Notice::OtherProcess));
         }
-        self.keep_lines()?;
+        self.update_kept()?;
         Ok(lease)
     }
 
@@ -100,7 +100,7 @@ impl Agent {
             source.step = 0;
         });
         let id = run_id.clone();
-        self.stage(move |state, _| state.run_id = Some(id.clone())).await?;
+        self.change_state(move |state, _| state.run_id = Some(id.clone())).await?;
         Ok(TurnState::new(run_id, self.config.checkpoints))
     }
 
@@ -128,12 +128,12 @@ impl Agent {
         };
         // A schema applies to one turn; a turn that can be resumed keeps it.
         if self.state()?.schema.is_some() && self.next_step()?.is_none() {
-            self.stage(|state, _| state.schema = None).await?;
+            self.change_state(|state, _| state.schema = None).await?;
         }
         // The last step wrote a checkpoint. The turn needs another if something changed since, or
         // if steps write none.
-        if self.live.is_staged() || !turn.writes_checkpoints {
-            self.live.stage_checkpoint(turn.checkpoint("turn"));
+        if self.live.has_pending() || !turn.writes_checkpoints {
+            self.live.add_checkpoint(turn.checkpoint("turn"));
             self.commit().await?;
         }
         self.emit(&Event::Ends);
