@@ -181,7 +181,7 @@ fn a_resumed_context_continues_where_it_stopped() {
     context.plan().commit();
     let head = context.generation().head();
     let slots = context.generation().frozen(context.history(), 0);
-    let generation = Generation::thaw(head, slots, |_| None);
+    let generation = Generation::restore(head, slots, |_| None);
     let mut resumed = Context::builder()
         .window(2_000)
         .resume(context.history().clone(), generation)

@@ -11,7 +11,7 @@ use crate::append::{appended_before, conflict};
 use crate::checkpoint;
 use crate::clear::cleared;
 use crate::error::Result;
-use crate::frozen::{self, Sent};
+use crate::request_context::{self, ContextUpdate};
 use crate::incoming::Incoming;
 use crate::log::Log;
 use crate::preference;
@@ -31,7 +31,7 @@ pub struct Commit {
     /// Messages to append.
     pub messages: Vec<Incoming>,
     /// The request context of the next call, which includes those messages.
-    pub sent: Option<Sent>,
+    pub context: Option<ContextUpdate>,
     /// Changes to title, model, policy, documents and workspace, applied in order.
     pub changes: Vec<Change>,
     /// The tool definitions that the session uses from now on.
@@ -48,7 +48,7 @@ impl fmt::Debug for Commit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Commit")
             .field("messages", &self.messages.len())
-            .field("sent", &self.sent.is_some())
+            .field("context", &self.context.is_some())
             .field("changes", &self.changes.len())
             .field("checkpoint", &self.checkpoint)
             .finish_non_exhaustive()
@@ -60,7 +60,7 @@ impl Commit {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
-            && self.sent.is_none()
+            && self.context.is_none()
             && self.changes.is_empty()
             && self.tools.is_none()
             && self.usage.is_none()
@@ -98,10 +98,10 @@ fn stored_before(
     stored: Session,
     commit: &Commit,
 ) -> Result<Session> {
-    let was_sent = commit.sent.is_none() || stored.frozen != planned.frozen;
+    let has_context = commit.context.is_none() || stored.frozen != planned.frozen;
     let end = planned.tip.position + commit.messages.len() as u64;
     match appended_before(connection, &stored, planned.tip, &commit.messages)? {
-        Some(_) if was_sent && stored.tip.position == end => Ok(stored),
+        Some(_) if has_context && stored.tip.position == end => Ok(stored),
         _ => Err(conflict(&stored)),
     }
 }
@@ -117,11 +117,11 @@ fn apply(
     if !commit.messages.is_empty() {
         session.tip = grow(connection, stored.tip, &commit.messages, now)?.tip;
     }
-    if let Some(sent) = &commit.sent {
-        if stored.frozen != planned.frozen || cleared(connection, &stored)? != sent.cleared {
+    if let Some(update) = &commit.context {
+        if stored.frozen != planned.frozen || cleared(connection, &stored)? != update.cleared {
             return Err(conflict(&stored));
         }
-        session.frozen = Some(frozen::add(connection, &stored, session.tip, sent, now)?);
+        session.frozen = Some(request_context::add(connection, &stored, session.tip, update, now)?);
     }
     if !session::put(connection, &stored, session.tip, session.frozen, now)? {
         return Err(connection.race());

@@ -2,7 +2,7 @@
 
 use crate::clear::add_clear_mark;
 use crate::error::{LogError, Result};
-use crate::frozen;
+use crate::request_context;
 use crate::log::Log;
 use crate::numbering::numbering;
 use crate::refusal::Refusal;
@@ -57,7 +57,7 @@ pub(crate) fn fork_at(
         parent: Some(session.id.clone()),
         relation: Relation::Fork,
         tip: at,
-        frozen: frozen::newest_on(connection, session.frozen, at)?,
+        frozen: request_context::newest_on(connection, session.frozen, at)?,
         // Approvals and running calls belong to the parent only.
         local: Document::new(),
         created: now,

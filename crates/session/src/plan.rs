@@ -5,7 +5,7 @@ use waterline::plan::{
 };
 use waterline::reason::Reason;
 use waterline::summary::Summary;
-use waterline_log::{Fold, Sent};
+use waterline_log::{Fold, ContextUpdate};
 
 use crate::error::SessionError;
 use crate::event::Event;
@@ -191,11 +191,11 @@ impl LiveSession {
         self.generation.freeze(&self.history, plan);
         // An unchanged context needs no write.
         if adds {
-            let slots = self.generation.frozen(&self.history, from);
+            let slots = self.generation.stored(&self.history, from);
             let head = self.generation.head();
             let past = self.history.past();
             let cleared = self.cleared;
-            self.pending.sent = Some(Sent { cleared, head, past, slots, fold });
+            self.pending.context = Some(ContextUpdate { cleared, head, past, slots, fold });
         }
     }
 
@@ -206,7 +206,7 @@ impl LiveSession {
         let is_new = |message: usize| message >= self.generation.covered();
         let searches =
             self.history.latest_user().is_some_and(is_new) && self.policy().search().is_some();
-        if self.forced.is_some() || self.pending.sent.is_some() || searches {
+        if self.forced.is_some() || self.pending.context.is_some() || searches {
             return;
         }
         let planned = extend(&self.input(&PlanRequest::default(), &[], &[]));

@@ -20,17 +20,17 @@ mod extend;
 mod fold;
 mod fold_level;
 mod fold_report;
-mod frozen;
 mod generation;
 mod listed_values;
 mod stable_ledger;
+mod stored;
 mod summary_block;
 
 pub use crate::draft::{Budget, Draft, Item, Marks, Passage, Search, Slot, Treatment, Truncation};
 pub use fold_level::{FoldLevel, Forced};
 pub use fold_report::{ARRIVAL, FoldReport, FoldStep, LEVEL, LIMIT, LOW_MARK};
-pub use frozen::{FrozenSlot, Head, Item as FrozenItem};
 pub use generation::Generation;
+pub use stored::{Head, StoredItem, StoredSlot};
 
 use std::sync::Arc;
 

@@ -11,7 +11,7 @@ use waterline::model::Models;
 use waterline::plan::{Action, Budget, Generation, Input, plan};
 use waterline::policy::Policy;
 use waterline::tokens::{Counter, Method};
-use waterline_log::{Fold, Incoming, Log, RewindTarget, Sent, Session, Commit, Summary, Usage};
+use waterline_log::{Fold, Incoming, Log, RewindTarget, ContextUpdate, Session, Commit, Summary, Usage};
 
 use crate::writer::message;
 
@@ -38,13 +38,13 @@ fn turns(log: &Log, id: &str, count: usize) {
             let fold = matches!(planned.action, Action::Fold { .. }).then(Fold::default);
             let from = if fold.is_some() { 0 } else { generation.slots().len() };
             generation.freeze(&history, planned);
-            let slots = generation.frozen(&history, from);
+            let slots = generation.stored(&history, from);
             let head = generation.head();
             let past = history.past();
             let state = serde_json::json!({"turn": turn, "todos": ["a", "b"]});
             let commit = Commit {
                 messages: incoming,
-                sent: Some(Sent { cleared: 0, head, past, slots, fold }),
+                context: Some(ContextUpdate { cleared: 0, head, past, slots, fold }),
                 changes: vec![std::sync::Arc::new(move |session: &mut Session| {
                     session.state = state.as_object().cloned().unwrap_or_default();
                     session.title = format!("turn {turn}");
