@@ -52,7 +52,7 @@ pub struct LiveSession {
     pub(crate) stats: BTreeMap<String, ModelStats>,
     pub(crate) render_cache: RenderCache,
     /// A fold that the next plan must make, with its reason.
-    pub(crate) forced: Option<(FoldLevel, String)>,
+    pub(crate) requested: Option<(FoldLevel, String)>,
     pub(crate) pending: Option<Pending>,
     /// An entry that is being written to the daily memory.
     pub(crate) memory_write: Option<JoinHandle<()>>,
@@ -133,7 +133,7 @@ impl LiveSession {
             violations: Vec::new(),
             stats,
             render_cache: RenderCache::default(),
-            forced: None,
+            requested: None,
             pending: None,
             memory_write: None,
             in_memory: Vec::new(),
@@ -171,7 +171,7 @@ impl LiveSession {
         if self.policy().fold.resume == Resume::Texts && self.generation.covered() > 0 {
             let reason = Reason::Restarted;
             let level = FoldLevel::Resume;
-            self.forced = Some((level, format!("{reason}: {}", level.about())));
+            self.requested = Some((level, format!("{reason}: {}", level.about())));
         }
     }
 
@@ -270,7 +270,7 @@ impl LiveSession {
         self.wanted.insists = false;
         self.kept = Pinned::default();
         self.focus = None;
-        self.forced = None;
+        self.requested = None;
         // The session is read again, without what is pending.
         self.busy |= !self.pending.is_empty();
         self.budget.tools = config.tools.iter().map(|tool| self.history.counter().tool(tool)).sum();
@@ -325,7 +325,7 @@ impl LiveSession {
         self.partial_text.clear();
         self.ephemeral.clear();
         self.busy = false;
-        self.forced = None;
+        self.requested = None;
     }
 
     /// Appends messages and stores them at once, for example tool results as they arrive.
@@ -416,7 +416,7 @@ impl LiveSession {
         self.prefetch = Prefetch::default();
         self.cleared = resumed.cleared;
         self.render_cache = RenderCache::default();
-        self.forced = None;
+        self.requested = None;
         self.focus = None;
         self.may_have_summary = true;
         let partial = std::mem::take(&mut self.partial_text);

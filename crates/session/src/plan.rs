@@ -1,7 +1,7 @@
 //! Plans the next call, including the summary that a fold may need.
 
 use waterline::plan::{
-    Action, Budget, FoldLevel, Forced, Input, Keep, Marks, Passage, Plan, Wanted, extend, plan,
+    Action, Budget, FoldLevel, RequestedFold, Input, Keep, Marks, Passage, Plan, Wanted, extend, plan,
 };
 use waterline::reason::Reason;
 use waterline::summary::Summary;
@@ -22,7 +22,7 @@ const MARGIN: usize = 5;
 #[derive(Debug, Default)]
 pub(crate) struct PlanRequest {
     pub(crate) summaries: Vec<Summary>,
-    pub(crate) forced: Option<(FoldLevel, String)>,
+    pub(crate) requested: Option<(FoldLevel, String)>,
     /// Passages for the newest user message; `None` if they were not searched for.
     pub(crate) recalled: Option<Vec<Passage>>,
 }
@@ -30,7 +30,7 @@ pub(crate) struct PlanRequest {
 impl PlanRequest {
     /// Requests the next harder fold, if there is one.
     fn climb(&mut self) -> bool {
-        let Some((level, reason)) = &mut self.forced else { return false };
+        let Some((level, reason)) = &mut self.requested else { return false };
         let Some(next) = level.next() else { return false };
         *level = next;
         reason.push_str("; ");
@@ -47,7 +47,7 @@ impl LiveSession {
         is_first_of_turn: bool,
         emit: &mut impl FnMut(Event),
     ) -> Result<Plan, SessionError> {
-        let mut request = PlanRequest { forced: self.forced.take(), ..PlanRequest::default() };
+        let mut request = PlanRequest { requested: self.requested.take(), ..PlanRequest::default() };
         if is_first_of_turn
             && self.may_be_ready()
             && let Some(summary) = self.ready_summary().await?
@@ -55,12 +55,12 @@ impl LiveSession {
             let reason = Reason::SummaryReady.into();
             request = PlanRequest {
                 summaries: vec![summary],
-                forced: request.forced.or(Some((FoldLevel::Fold, reason))),
+                requested: request.requested.or(Some((FoldLevel::Fold, reason))),
                 recalled: None,
             };
         }
         request.recalled = self.passages_for_new().await;
-        if request.forced.is_none()
+        if request.requested.is_none()
             && let Some(extension) = extend(&self.input(&request, &[], &[]))
         {
             self.prepare_fold();
@@ -73,12 +73,12 @@ impl LiveSession {
             request.recalled = self.passages().await;
         }
         let mut planned = self.folded(&mut request);
-        if request.forced.is_none()
+        if request.requested.is_none()
             && let Action::Fold { reason, .. } = &planned.action
             && let Some(level) = self.backoff.level()
         {
             // The policy's own folds did not free enough.
-            request.forced =
+            request.requested =
                 Some((level, format!("{reason}; {}: {}", Reason::NotEnough, level.about())));
             planned = self.folded(&mut request);
         }
@@ -112,7 +112,7 @@ impl LiveSession {
         Ok(earlier)
     }
 
-    /// Plans a fold. A forced fold that frees nothing is repeated one level harder until one does;
+    /// Plans a fold. A requested fold that frees nothing is repeated one level harder until one does;
     /// `request` holds the level that was used.
     pub(crate) fn folded(&self, request: &mut PlanRequest) -> Plan {
         let focused = self.focus.iter().flat_map(|focus| &focus.pins);
@@ -133,15 +133,15 @@ impl LiveSession {
         pins: &'a [usize],
         lines: &'a [String],
     ) -> Input<'a> {
-        let forced =
-            request.forced.as_ref().map(|(level, reason)| Forced { level: *level, reason });
+        let requested =
+            request.requested.as_ref().map(|(level, reason)| RequestedFold { level: *level, reason });
         let window = self.budget.window - self.budget.window * MARGIN / 100;
         let budget = Budget { window, ..self.budget };
         let usual = Input::new(&self.history, &self.generation, self.policy(), budget, &self.model);
         Input {
             summaries: &request.summaries,
             keep: Keep { pins, lines },
-            forced,
+            requested,
             recalled: request.recalled.as_deref(),
             ..usual
         }
@@ -206,7 +206,7 @@ impl LiveSession {
         let is_new = |message: usize| message >= self.generation.covered();
         let searches =
             self.history.latest_user().is_some_and(is_new) && self.policy().search().is_some();
-        if self.forced.is_some() || self.pending.context.is_some() || searches {
+        if self.requested.is_some() || self.pending.context.is_some() || searches {
             return;
         }
         let planned = extend(&self.input(&PlanRequest::default(), &[], &[]));

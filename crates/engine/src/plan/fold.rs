@@ -74,8 +74,8 @@ pub(super) fn fold(input: &Input<'_>, marks: &Marks, unfolded: usize, reason: St
         drop_to_low_mark(&mut draft);
         steps.note(LOW_MARK, &draft);
     }
-    if let Some(forced) = input.forced {
-        apply_level(&mut draft, input.policy, forced.level);
+    if let Some(requested) = input.requested {
+        apply_level(&mut draft, input.policy, requested.level);
         steps.note(LEVEL, &draft);
     }
     for at in draft.newest_first() {

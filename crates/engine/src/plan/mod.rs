@@ -27,7 +27,7 @@ mod stored;
 mod summary_block;
 
 pub use crate::draft::{Budget, Draft, Item, Marks, Passage, Search, Slot, Treatment, Truncation};
-pub use fold_level::{FoldLevel, Forced};
+pub use fold_level::{FoldLevel, RequestedFold};
 pub use fold_report::{ARRIVAL, FoldReport, FoldStep, LEVEL, LIMIT, LOW_MARK};
 pub use generation::Generation;
 pub use stored::{Head, StoredItem, StoredSlot};
@@ -62,7 +62,7 @@ pub struct Input<'a> {
     /// What every fold keeps.
     pub keep: Keep<'a>,
     /// A request to fold now, whether or not a fold is due.
-    pub forced: Option<Forced<'a>>,
+    pub requested: Option<RequestedFold<'a>>,
     /// The passages of earlier messages that the caller found for the newest user message, best
     /// first ([`Policy::search`]). `None` if it did not search: then the stage that quotes them
     /// searches the history by words.
@@ -80,7 +80,7 @@ pub struct Keep<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// Creates an input without summaries, pins, a forced fold or passages.
+    /// Creates an input without summaries, pins, a requested fold or passages.
     #[must_use]
     pub const fn new(
         history: &'a History,
@@ -97,7 +97,7 @@ impl<'a> Input<'a> {
             model,
             summaries: &[],
             keep: Keep { pins: &[], lines: &[] },
-            forced: None,
+            requested: None,
             recalled: None,
         }
     }
@@ -289,7 +289,7 @@ fn decide(input: &Input<'_>) -> Decision {
     let unfolded = input.generation.tokens() + added.tokens + input.budget.tools;
     let due = reason_to_fold(input, &marks, &added, unfolded)
         .filter(|_| may_fold(input, &marks, unfolded));
-    let reason = input.forced.map(|forced| forced.reason.to_owned()).or(due);
+    let reason = input.requested.map(|requested| requested.reason.to_owned()).or(due);
     match reason {
         // A fold makes its own slots. These are dropped here, because a long first extension has
         // many of them.
@@ -297,8 +297,8 @@ fn decide(input: &Input<'_>) -> Decision {
             // In a fold on request, percentages apply to the current context, not to the window, so
             // that it also shrinks a context that is half full.
             let used = unfolded.saturating_sub(marks.fixed);
-            let marks = match input.forced {
-                Some(Forced { level: FoldLevel::Fold, .. })
+            let marks = match input.requested {
+                Some(RequestedFold { level: FoldLevel::Fold, .. })
                     if matches!(input.policy.fold.high, Size::Share(_)) =>
                 {
                     marks.limited(&input.policy.fold, used)
@@ -431,10 +431,10 @@ fn is_worthwhile(input: &Input<'_>, marks: &Marks, unfolded: usize, plan: &Plan)
     let rescues = unfolded > marks.window && plan.tokens.after <= marks.window;
     // A caller that supplies a summary wants it in place, even if it is longer than the digest.
     let adds_summary =
-        input.forced.is_some() && !input.summaries.is_empty() && plan.tokens.after <= marks.window;
-    let forced = input.forced.is_some() && freed > 0;
+        input.requested.is_some() && !input.summaries.is_empty() && plan.tokens.after <= marks.window;
+    let frees_on_request = input.requested.is_some() && freed > 0;
     adds_summary
-        || forced
+        || frees_on_request
         || freed > 0 && (freed >= input.policy.fold.free.at_least(foldable) || rescues)
 }
 
