@@ -145,13 +145,13 @@ fn distance(tokens: &Figures, fold_report: &FoldReport) -> String {
     } else {
         text!("plan-fold-report-block", used = fold_report.block, budget = fold_report.block_budget)
     };
-    let (Some(step), Some(last)) = (fold_report.last_step(), fold_report.steps.last()) else {
+    let (Some(effect), Some(last)) = (fold_report.last_effect(), fold_report.effects.last()) else {
         return block;
     };
-    let name = text!("plan-fold-report-by", name = step.by);
-    // A later step may have put a message back. The tokens are those at the end, so that they and
+    let name = text!("plan-fold-report-by", name = effect.by);
+    // A later rule may have put a message back. The tokens are those at the end, so that they and
     // the summary block add up.
-    let cause = if step.dropped > 0 {
+    let cause = if effect.dropped > 0 {
         text!("plan-fold-report-dropped", by = name, left = last.left)
     } else {
         text!("plan-fold-report-shortened", by = name, left = last.left)

@@ -56,7 +56,7 @@ pub struct Draft<'a> {
     stages: &'a [Arc<dyn Stage>],
     items: Vec<Item>,
     total: usize,
-    before: usize,
+    unfolded: usize,
 }
 
 /// What a draft starts from.
@@ -69,8 +69,8 @@ pub(crate) struct Start<'a> {
     pub(crate) weights: &'a Weights,
     /// Tokens of the tool definitions.
     pub(crate) tools: usize,
-    /// Tokens of the context before the fold.
-    pub(crate) before: usize,
+    /// Tokens of the context without the fold.
+    pub(crate) unfolded: usize,
     pub(crate) had_summary: bool,
     /// Tokens of the summary that it had.
     pub(crate) summary_before: usize,
@@ -82,7 +82,7 @@ impl<'a> Draft<'a> {
     /// Creates a draft in which everything is kept.
     #[must_use]
     pub(crate) fn new(start: Start<'a>) -> Self {
-        let Start { history, marks, model, stages, weights, tools, before, .. } = start;
+        let Start { history, marks, model, stages, weights, tools, unfolded, .. } = start;
         let Start { had_summary, summary_before, hidden, recalled, .. } = start;
         let items: Vec<Item> =
             (0..history.atoms().len()).map(|atom| Item::new(history, atom)).collect();
@@ -102,7 +102,7 @@ impl<'a> Draft<'a> {
             stages,
             items,
             total,
-            before,
+            unfolded,
         }
     }
 

@@ -76,8 +76,8 @@ impl Draft<'_> {
 
     /// Returns the tokens of the context before the fold.
     #[must_use]
-    pub const fn before(&self) -> usize {
-        self.before
+    pub const fn unfolded(&self) -> usize {
+        self.unfolded
     }
 
     /// Returns the kind of an atom.

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::assemble::Assembly;
 use super::fold_level::apply_level;
-use super::fold_report::{ARRIVAL, FoldReport, LEVEL, LIMIT, LOW_MARK, StepRecorder};
+use super::fold_report::{ARRIVAL, FoldReport, LEVEL, LIMIT, LOW_MARK, EffectRecorder};
 use super::summary_block::SummaryBlock;
 use super::{Action, Figures, Input, Plan, Update, Wanted};
 use crate::draft::{Draft, Marks, Stage, Start};
@@ -54,42 +54,42 @@ pub(super) fn fold(input: &Input<'_>, marks: &Marks, unfolded: usize, reason: St
         stages: &input.policy.stages,
         weights: &input.policy.weights,
         tools: input.budget.tools,
-        before: unfolded,
+        unfolded,
         had_summary: input.generation.has_summary_block(),
         summary_before: input.generation.summary_tokens(),
         hidden: input.generation.hidden(input.history),
         recalled: input.recalled,
     });
     drop_repeated_systems(&mut draft);
-    let mut steps = StepRecorder::new(&draft);
+    let mut effects = EffectRecorder::new(&draft);
     for at in input.keep.pins.iter().filter_map(|&message| input.history.atom_of(message)) {
         draft.pin(at, Reason::Pinned);
     }
     for stage in &input.policy.stages {
         stage.fold(&mut draft);
-        steps.note(stage.name(), &draft);
+        effects.note(stage.name(), &draft);
     }
     let to_low = must_reach_low_mark(&draft, input.policy.fold.low.is_some());
     if to_low {
         drop_to_low_mark(&mut draft);
-        steps.note(LOW_MARK, &draft);
+        effects.note(LOW_MARK, &draft);
     }
     if let Some(requested) = input.requested {
         apply_level(&mut draft, input.policy, requested.level);
-        steps.note(LEVEL, &draft);
+        effects.note(LEVEL, &draft);
     }
     for at in draft.newest_first() {
         draft.arrive(at);
     }
     drop_old_thinking(&mut draft);
-    steps.note(ARRIVAL, &draft);
+    effects.note(ARRIVAL, &draft);
     // Space for the summary block is set aside while the draft is shrunk: losing the block costs
     // more than losing the middle of a large output.
     let window = draft.marks.window;
     let reserved = draft.reserved().min(draft.marks.available / 2);
     draft.marks.window = window.saturating_sub(reserved);
     shrink_to_window(&mut draft, input);
-    steps.note(LIMIT, &draft);
+    effects.note(LIMIT, &draft);
     draft.marks.window = window;
     let block_budget = block_budget(&draft);
     let (block, wanted) = write_block(&draft, input, block_budget, marks.high);
@@ -98,13 +98,13 @@ pub(super) fn fold(input: &Input<'_>, marks: &Marks, unfolded: usize, reason: St
     let slots = Assembly::new(input.history, block.as_ref()).slots(&items, &mut total);
     let tokens = Figures { after: total, ..Figures::default() };
     let block_tokens = total.saturating_sub(left);
-    let steps = steps.into_steps();
+    let effects = effects.into_effects();
     Plan {
         action: Action::Fold { reason, from: unfolded },
         slots,
         wanted,
         tokens,
-        fold_report: Some(FoldReport { steps, to_low, block: block_tokens, block_budget }),
+        fold_report: Some(FoldReport { effects, to_low, block: block_tokens, block_budget }),
         warnings,
         covered: 0,
         marks: *marks,
@@ -139,7 +139,7 @@ fn drop_repeated_systems(draft: &mut Draft<'_>) {
 /// Returns whether the fold must reach the low mark: the number of tokens started it. A policy
 /// without a low mark need not, unless the context did not fit into the window.
 const fn must_reach_low_mark(draft: &Draft<'_>, has_low: bool) -> bool {
-    draft.before() > draft.marks.high && (has_low || draft.before() > draft.marks.window)
+    draft.unfolded() > draft.marks.high && (has_low || draft.unfolded() > draft.marks.window)
 }
 
 /// Drops the oldest atoms until the low mark is reached.
@@ -271,7 +271,7 @@ fn write_block(
             update: Update {
                 messages: settings.update_messages,
                 ratio: settings.update_ratio,
-                is_pressing: draft.before() * 100 > high * PRESSING_PERCENT,
+                is_pressing: draft.unfolded() * 100 > high * PRESSING_PERCENT,
             },
         });
     (block, wanted)

@@ -28,7 +28,7 @@ mod summary_block;
 
 pub use crate::draft::{Budget, Draft, Item, Marks, Passage, Search, Slot, Treatment, Truncation};
 pub use fold_level::{FoldLevel, RequestedFold};
-pub use fold_report::{ARRIVAL, FoldReport, FoldStep, LEVEL, LIMIT, LOW_MARK};
+pub use fold_report::{ARRIVAL, FoldEffect, FoldReport, LEVEL, LIMIT, LOW_MARK};
 pub use generation::Generation;
 pub use stored::{Head, StoredItem, StoredSlot};
 
