@@ -154,7 +154,7 @@ impl LiveSession {
         };
         let reason = Reason::Rejected { tokens: refused, window: self.budget.window };
         trace::overflow(self, refused);
-        self.forced = Some((level, format!("{reason}: {}", level.about())));
+        self.requested = Some((level, format!("{reason}: {}", level.about())));
         Ok(())
     }
 
