@@ -264,7 +264,7 @@ impl Agent {
     /// # Errors
     /// When the stored state does not parse.
     pub fn is_open(&self) -> Result<bool, AgentError> {
-        Ok(self.next_step()?.is_some())
+        Ok(self.next_action()?.is_some())
     }
 
     /// Returns the agent state stored with the session.
@@ -335,7 +335,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Stores everything pending, in one transaction.
+    /// Stores everything unsaved, in one transaction.
     async fn commit(&mut self) -> Result<(), AgentError> {
         Ok(self.live.commit().await?)
     }

@@ -16,7 +16,7 @@ use crate::history::History;
 use crate::message::Message;
 use crate::model::Model;
 use crate::plan::{
-    Action, Budget, Figures, FoldLevel, RequestedFold, Generation, Input, Keep, Plan, Slot, Wanted,
+    Action, Budget, Figures, FoldLevel, Generation, Input, Keep, Plan, RequestedFold, Slot, Wanted,
     extend, plan,
 };
 use crate::policy::Policy;

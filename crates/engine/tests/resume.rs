@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use waterline::history::History;
 use waterline::message::{Message, ToolCall};
 use waterline::model::{Model, Models};
-use waterline::plan::{Budget, StoredSlot, Generation, Input, extend, plan};
+use waterline::plan::{Budget, Generation, Input, StoredSlot, extend, plan};
 use waterline::policy::Policy;
 use waterline::tokens::{Counter, Method};
 use waterline::validity;

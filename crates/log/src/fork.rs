@@ -2,10 +2,10 @@
 
 use crate::clear::add_clear_mark;
 use crate::error::{LogError, Result};
-use crate::request_context;
 use crate::log::Log;
 use crate::numbering::numbering;
 use crate::refusal::Refusal;
+use crate::request_context;
 use crate::session::{self, Document, Relation, Session};
 use crate::store::{Connection, values};
 use crate::tree::{Path, Tip};

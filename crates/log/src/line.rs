@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use waterline::history::Past;
 use waterline::message::Role;
-use waterline::plan::{StoredSlot, Head};
+use waterline::plan::{Head, StoredSlot};
 
 use crate::checkpoint::Checkpoint;
 use crate::generation::Fold;

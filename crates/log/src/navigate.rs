@@ -3,11 +3,11 @@
 //! move its tip: see `clear.rs`.
 
 use crate::error::{LogError, Result};
-use crate::request_context;
 use crate::id::Id;
 use crate::log::Log;
 use crate::numbering::numbering;
 use crate::refusal::Refusal;
+use crate::request_context;
 use crate::session::{self, Session};
 use crate::store::{Connection, Row, values};
 use crate::tree::{Path, Tip, id_at, tip_of};

@@ -4,7 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 use waterline::history::Past;
-use waterline::plan::{StoredSlot, Head};
+use waterline::plan::{Head, StoredSlot};
 
 use crate::clear::cleared;
 use crate::compress::{compress, decompress};
@@ -92,7 +92,10 @@ pub(crate) struct StoredUpdate {
 }
 
 /// Returns a update and all updates before it, oldest first.
-pub(crate) fn updates(connection: &mut dyn Connection, key: Option<i64>) -> Result<Vec<StoredUpdate>> {
+pub(crate) fn updates(
+    connection: &mut dyn Connection,
+    key: Option<i64>,
+) -> Result<Vec<StoredUpdate>> {
     let sql = format!(
         "{CHAIN} SELECT f.head, f.packed, f.slots, {}, f.branch, f.position, f.generation, \
          f.cleared, g.number, g.created, {FOLD}, {} FROM chain c JOIN frozen f ON f.key = c.key \

@@ -6,16 +6,16 @@ use std::collections::HashMap;
 
 use waterline::history::{History, Past};
 use waterline::message::Message;
-use waterline::plan::{StoredItem, StoredSlot, Generation};
+use waterline::plan::{Generation, StoredItem, StoredSlot};
 use waterline::tokens::Counter;
 
 use crate::clear::cleared;
 use crate::error::Result;
-use crate::request_context::{self, RequestContext};
 use crate::import::Parse;
 use crate::log::Log;
 use crate::numbering::numbering;
 use crate::read::each;
+use crate::request_context::{self, RequestContext};
 use crate::session::{self, Session};
 use crate::store::Connection;
 use crate::tree::Tip;

@@ -12,7 +12,7 @@ use waterline::plan::{Budget, FoldLevel, Generation, Marks};
 use waterline::policy::{Policy, Resume};
 use waterline::reason::Reason;
 use waterline::validity::Violation;
-use waterline_log::{AsyncLog, Change, Incoming, Log, LogError, Resumed, Session, Commit};
+use waterline_log::{AsyncLog, Change, Commit, Incoming, Log, LogError, Resumed, Session};
 use waterline_provider::wire::parse_stored;
 
 use crate::between_calls::{
@@ -65,7 +65,7 @@ pub struct LiveSession {
     /// The user was warned that the context does not fit.
     pub(crate) warned_full: bool,
     /// The previous call.
-    pub(crate) last: Option<LastCall>,
+    pub(crate) last_call: Option<LastCall>,
     /// The provider's usage report for the prompt of that call.
     pub(crate) reported: Option<Reported>,
     /// The text of an answer that is not finished.
@@ -83,7 +83,7 @@ pub struct LiveSession {
     /// What every fold must keep.
     pub(crate) kept: Pinned,
     /// What goes to the log with the next write.
-    pub(crate) pending: Commit,
+    pub(crate) unsaved: Commit,
     /// A call is running or was interrupted, so memory and log may differ.
     pub(crate) busy: bool,
     /// Log operations that are running, even if their caller was dropped.
@@ -140,7 +140,7 @@ impl LiveSession {
             may_have_summary: true,
             backoff: FoldBackoff::default(),
             warned_full: false,
-            last: usage.map(|usage| LastCall::of(&usage)),
+            last_call: usage.map(|usage| LastCall::of(&usage)),
             reported: None,
             partial_text: String::new(),
             emits_raw: false,
@@ -149,7 +149,7 @@ impl LiveSession {
             next_call_starts_turn: false,
             focus: None,
             kept: Pinned::default(),
-            pending: Commit::default(),
+            unsaved: Commit::default(),
             busy: false,
             work: TaskTracker::new(),
             prefetch: Prefetch::default(),
@@ -271,8 +271,8 @@ impl LiveSession {
         self.kept = Pinned::default();
         self.focus = None;
         self.requested = None;
-        // The session is read again, without what is pending.
-        self.busy |= !self.pending.is_empty();
+        // The session is read again, without what is unsaved.
+        self.busy |= !self.unsaved.is_empty();
         self.budget.tools = config.tools.iter().map(|tool| self.history.counter().tool(tool)).sum();
         self.config = config;
         self.use_model(0);
@@ -403,7 +403,7 @@ impl LiveSession {
         if !self.busy {
             return Ok(());
         }
-        self.pending = Commit::default();
+        self.unsaved = Commit::default();
         self.work.close();
         self.work.wait().await;
         self.work.reopen();

@@ -1,11 +1,12 @@
 //! Plans the next call, including the summary that a fold may need.
 
 use waterline::plan::{
-    Action, Budget, FoldLevel, RequestedFold, Input, Keep, Marks, Passage, Plan, Wanted, extend, plan,
+    Action, Budget, FoldLevel, Input, Keep, Marks, Passage, Plan, RequestedFold, Wanted, extend,
+    plan,
 };
 use waterline::reason::Reason;
 use waterline::summary::Summary;
-use waterline_log::{Fold, ContextUpdate};
+use waterline_log::{ContextUpdate, Fold};
 
 use crate::error::SessionError;
 use crate::event::Event;
@@ -47,7 +48,8 @@ impl LiveSession {
         is_first_of_turn: bool,
         emit: &mut impl FnMut(Event),
     ) -> Result<Plan, SessionError> {
-        let mut request = PlanRequest { requested: self.requested.take(), ..PlanRequest::default() };
+        let mut request =
+            PlanRequest { requested: self.requested.take(), ..PlanRequest::default() };
         if is_first_of_turn
             && self.may_be_ready()
             && let Some(summary) = self.ready_summary().await?
@@ -133,8 +135,10 @@ impl LiveSession {
         pins: &'a [usize],
         lines: &'a [String],
     ) -> Input<'a> {
-        let requested =
-            request.requested.as_ref().map(|(level, reason)| RequestedFold { level: *level, reason });
+        let requested = request
+            .requested
+            .as_ref()
+            .map(|(level, reason)| RequestedFold { level: *level, reason });
         let window = self.budget.window - self.budget.window * MARGIN / 100;
         let budget = Budget { window, ..self.budget };
         let usual = Input::new(&self.history, &self.generation, self.policy(), budget, &self.model);
@@ -147,7 +151,7 @@ impl LiveSession {
         }
     }
 
-    /// Freezes a plan and adds it to the pending writes: what will be sent is stored before it is sent, with the
+    /// Freezes a plan and adds it to what is unsaved: what will be sent is stored before it is sent, with the
     /// messages that are new in it.
     pub(crate) async fn freeze(
         &mut self,
@@ -183,7 +187,7 @@ impl LiveSession {
         Ok(())
     }
 
-    /// Freezes a plan in memory, and adds to the pending writes what it adds to the context.
+    /// Freezes a plan in memory, and adds to what is unsaved what it adds to the context.
     fn add_plan(&mut self, plan: Plan, fold: Option<Fold>) {
         let is_known = self.session.frozen.is_some();
         let from = if fold.is_some() { 0 } else { self.generation.slots().len() };
@@ -195,7 +199,7 @@ impl LiveSession {
             let head = self.generation.head();
             let past = self.history.past();
             let cleared = self.cleared;
-            self.pending.context = Some(ContextUpdate { cleared, head, past, slots, fold });
+            self.unsaved.context = Some(ContextUpdate { cleared, head, past, slots, fold });
         }
     }
 
@@ -206,7 +210,7 @@ impl LiveSession {
         let is_new = |message: usize| message >= self.generation.covered();
         let searches =
             self.history.latest_user().is_some_and(is_new) && self.policy().search().is_some();
-        if self.requested.is_some() || self.pending.context.is_some() || searches {
+        if self.requested.is_some() || self.unsaved.context.is_some() || searches {
             return;
         }
         let planned = extend(&self.input(&PlanRequest::default(), &[], &[]));
@@ -220,7 +224,8 @@ impl LiveSession {
     fn report_fold(&mut self, plan: &Plan, fold: &Fold, emit: &mut impl FnMut(Event)) {
         let marks = Marks::new(&self.budget, &self.policy().fold, self.history.system_tokens());
         trace::folded(self, plan, fold, &marks);
-        let (before, after) = (fold.tokens_before, fold.tokens_after);
+        let before = fold.tokens_before;
+        let after = fold.tokens_after;
         emit(Event::Folded { reason: fold.reason.clone(), before, after });
         if self.backoff.folded(after <= plan.tokens.high.max(plan.tokens.low)) {
             let notice = Notice::FoldingDoesNotHelp { window: self.budget.window };

@@ -37,7 +37,7 @@ async fn call_stores_the_question_and_the_answer() {
     assert!(
         matches!(
             seen.as_slice(),
-            [Event::Sent { .. }, Event::Responds, Event::Delta(Delta::Text(text)), ..]
+            [Event::Sending { .. }, Event::Responds, Event::Delta(Delta::Text(text)), ..]
                 if text == "fine"
         ),
         "{seen:?}"

@@ -308,7 +308,8 @@ impl Agent {
                 Effect::HandOff { to, package } => {
                     let handed =
                         HandedOff { to: to.clone(), package: package.clone(), done: false };
-                    self.change_state(move |_, local| local.hand_off = Some(handed.clone())).await?;
+                    self.change_state(move |_, local| local.hand_off = Some(handed.clone()))
+                        .await?;
                 }
                 Effect::Ask { question, choices } => {
                     let question = Question {
@@ -338,7 +339,9 @@ impl Agent {
         });
         let parts: Vec<Part> = std::iter::once(text_part).chain(images).collect();
         let ToolCall { id, name, .. } = finished.call.clone();
-        self.live.add_messages(vec![result_message(&finished.call, parts, finished.failed)]).await?;
+        self.live
+            .add_messages(vec![result_message(&finished.call, parts, finished.failed)])
+            .await?;
         self.change_state(move |_, local| local.started.retain(|started| *started != id)).await?;
         if is_last && next.is_none() {
             self.live.plan_ahead();

@@ -155,3 +155,20 @@ error-json = { $kind ->
 error-system = { $kind ->
    *[other] { $text }
 }
+
+## Why a connection failed.
+
+connection-refused = connection refused
+connection-closed = the server closed the connection
+connection-unreachable = host not reachable
+connection-timed-out = timed out
+connection-no-name = name not found
+connection-tls = TLS: { $cause }
+connection-unknown = unknown cause
+
+## Skills and notices.
+
+skill-no-front-matter = SKILL.md does not start with front matter between two --- lines
+skill-name = the name of its directory is invalid or longer than { $most } characters
+notice-env-file = { $why }
+notice-other = { $why }

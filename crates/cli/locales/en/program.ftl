@@ -33,6 +33,7 @@ argument-size = invalid number of tokens "{ $value }"; write it as 8000, 8k or 1
 argument-setting = "{ $value }" is not of the form key=value
 model-unknown = unknown model "{ $name }": using conservative estimates, and a window of { $window } tokens unless one is given
 model-not-named = no model given: using conservative estimates, and a window of { $window } tokens unless one is given
+labelled = { $label }: { $text }
 at-message = message { $number }: { $what }
 at-system-prompt = system prompt: { $what }
 count-messages =

@@ -155,3 +155,20 @@ error-system = { $kind ->
     [broken-pipe] 管道已关闭
    *[other] 系统错误（{ $text }）
 }
+
+## 连接失败的原因。
+
+connection-refused = 连接被拒绝
+connection-closed = 服务器关闭了连接
+connection-unreachable = 主机不可达
+connection-timed-out = 超时
+connection-no-name = 找不到该主机名
+connection-tls = TLS：{ $cause }
+connection-unknown = 原因未知
+
+## 技能和提示。
+
+skill-no-front-matter = SKILL.md 不是以两行 --- 之间的前置信息开头
+skill-name = 其目录名无效，或超过 { $most } 个字符
+notice-env-file = 未使用 .env 文件：{ $why }
+notice-other = 请注意：{ $why }

@@ -25,8 +25,9 @@ argument-size = token 数“{ $value }”无效；请写成 8000、8k 或 1m
 argument-setting = “{ $value }”不是 key=value 的形式
 model-unknown = 未知的模型“{ $name }”：使用保守估计；未指定窗口时按 { $window } 个 token 计算
 model-not-named = 未指定模型：使用保守估计；未指定窗口时按 { $window } 个 token 计算
+labelled = { $label }：{ $text }
 at-message = 第 { $number } 条消息：{ $what }
-at-system-prompt = 系统提示：{ $what }
+at-system-prompt = 系统提示词：{ $what }
 count-messages = { $count } 条消息
 part-thinking = （思考）
 part-image = （图片）

@@ -47,8 +47,8 @@ fn in_chinese(error: &clap::Error) -> Option<String> {
     let cause = std::error::Error::source(error).map(ToString::to_string);
     arguments.set("cause", cause.unwrap_or_default());
     let what = lang::find_in(Lang::Zh, "help-heading-error", &arguments)?;
-    let usage = lang::find_in(Lang::Zh, "help-heading-usage", &arguments)?;
-    let usage = of(ContextKind::Usage).replace("Usage:", &usage);
+    let heading = lang::find_in(Lang::Zh, "help-heading-usage", &arguments)?;
+    let usage = of(ContextKind::Usage).replace("Usage:", &heading);
     let more = lang::find_in(Lang::Zh, "help-heading-more", &arguments)?;
     let paragraphs = [what.as_str(), usage.trim_end(), more.as_str()];
     Some(paragraphs.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n\n"))

@@ -98,7 +98,7 @@ impl Screen {
                 inner.activities.start_model(agent);
                 self.show_activity(inner);
             }
-            Event::Call(CallEvent::Sent { tokens }) => {
+            Event::Call(CallEvent::Sending { tokens }) => {
                 inner.activities.start_reading(agent, *tokens);
                 self.draw(inner, "");
             }

@@ -119,12 +119,14 @@ pub struct Plan {
     pub fold_report: Option<FoldReport>,
     /// Problems that the plan could not avoid.
     pub warnings: Vec<Warning>,
+    /// How many messages of the history have a slot once the plan is frozen.
     covered: usize,
     marks: Marks,
+    /// The size at which a fold was tried and did not free enough.
     ineffective_at: Option<usize>,
 }
 
-/// What a plan does with what was sent.
+/// What a plan does with what was sent so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action {
@@ -338,11 +340,12 @@ fn marks_of(input: &Input<'_>) -> Marks {
     marks
 }
 
+/// Fills in what both kinds of plans share: figures as the provider counts, and the check.
 fn finish(input: &Input<'_>, mut plan: Plan) -> Plan {
     plan.covered = input.history.len();
     plan.tokens = figures(input, &plan.marks, plan.tokens.after);
-    let real = |tokens| input.budget.calibration.correct(tokens);
-    plan.fold_report = plan.fold_report.map(|fold_report| fold_report.corrected(real));
+    let calibrated = |tokens| input.budget.calibration.correct(tokens);
+    plan.fold_report = plan.fold_report.map(|fold_report| fold_report.corrected(calibrated));
     check(input, &mut plan);
     plan
 }
@@ -365,14 +368,14 @@ fn extension(slots: Vec<Slot>, after: usize, marks: Marks, ineffective_at: Optio
 }
 
 fn figures(input: &Input<'_>, marks: &Marks, after: usize) -> Figures {
-    let real = |tokens| input.budget.calibration.correct(tokens);
-    let before = real(input.history.tokens() + input.budget.tools);
+    let calibrated = |tokens| input.budget.calibration.correct(tokens);
+    let before = calibrated(input.history.tokens() + input.budget.tools);
     Figures {
         before,
-        after: real(after),
+        after: calibrated(after),
         window: input.budget.window,
-        high: real(marks.high),
-        low: real(marks.low),
+        high: calibrated(marks.high),
+        low: calibrated(marks.low),
     }
 }
 
@@ -384,9 +387,10 @@ fn reason_to_fold(
     unfolded: usize,
 ) -> Option<String> {
     let rule = &input.policy.fold;
-    let real = |tokens| input.budget.calibration.correct(tokens);
+    let calibrated = |tokens| input.budget.calibration.correct(tokens);
     if unfolded > marks.window {
-        let reason = Reason::OverWindow { tokens: real(unfolded), window: input.budget.window };
+        let reason =
+            Reason::OverWindow { tokens: calibrated(unfolded), window: input.budget.window };
         return Some(reason.into());
     }
     let messages = input.generation.messages() + added.messages;
@@ -404,7 +408,8 @@ fn reason_to_fold(
         return None;
     }
     if unfolded > marks.high {
-        let (tokens, high) = (real(unfolded), real(marks.high));
+        let tokens = calibrated(unfolded);
+        let high = calibrated(marks.high);
         let reason = match input.budget.cold {
             true => Reason::OverHighMarkCold { tokens, high },
             false => Reason::OverHighMark { tokens, high },
@@ -430,8 +435,9 @@ fn is_worthwhile(input: &Input<'_>, marks: &Marks, unfolded: usize, plan: &Plan)
     let foldable = unfolded.saturating_sub(marks.fixed);
     let rescues = unfolded > marks.window && plan.tokens.after <= marks.window;
     // A caller that supplies a summary wants it in place, even if it is longer than the digest.
-    let adds_summary =
-        input.requested.is_some() && !input.summaries.is_empty() && plan.tokens.after <= marks.window;
+    let adds_summary = input.requested.is_some()
+        && !input.summaries.is_empty()
+        && plan.tokens.after <= marks.window;
     let frees_on_request = input.requested.is_some() && freed > 0;
     adds_summary
         || frees_on_request

@@ -7,13 +7,13 @@ use crate::artifact::{self, is_file_record};
 use crate::checkpoint;
 use crate::encoding::hash_name;
 use crate::error::Result;
-use crate::request_context::{self, StoredUpdate};
 use crate::generation::Fold;
 use crate::id::Id;
 use crate::line::{
     ArtifactLine, Bytes, GenerationLine, JobLine, Line, PreferenceLine, SentLine, SummaryLine,
     ToolsLine, UsageLine,
 };
+use crate::request_context::{self, StoredUpdate};
 use crate::session::Session;
 use crate::store::{Row, checksum, values};
 use crate::toolset;

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use waterline::message::{Message, Part, Role, Wire};
 use waterline::tokens::{Counter, Method};
-use waterline_log::{Incoming, Log, ContextUpdate, Session, Commit, Usage};
+use waterline_log::{Commit, ContextUpdate, Incoming, Log, Session, Usage};
 
 pub(crate) trait Backend {
     /// Opens the log of this backend. Every call opens the same log.
@@ -105,7 +105,11 @@ pub(crate) fn session(log: &Log, id: &str, texts: &[&str]) -> Session {
 }
 
 /// Stores the request context of a call that was planned with the session `planned`.
-pub(crate) fn freeze(log: &Log, planned: &Session, sent: ContextUpdate) -> waterline_log::Result<Session> {
+pub(crate) fn freeze(
+    log: &Log,
+    planned: &Session,
+    sent: ContextUpdate,
+) -> waterline_log::Result<Session> {
     log.commit(planned, Commit { context: Some(sent), ..Commit::default() })
 }
 

@@ -6,7 +6,8 @@ use waterline::model::Models;
 use waterline::plan::{Action, Budget, Generation, Head, Input, extend, plan};
 use waterline::policy::Policy;
 use waterline_log::{
-    Fold, Incoming, Log, LogError, Resumed, RewindTarget, ContextUpdate, Session, Summary, Tip, VERSIONS,
+    ContextUpdate, Fold, Incoming, Log, LogError, Resumed, RewindTarget, Session, Summary, Tip,
+    VERSIONS,
 };
 
 use crate::backend::{Backend, counter, freeze, parse, session, text_message};
@@ -305,7 +306,8 @@ fn a_fork_continues_with_its_parents_context(backend: &dyn Backend) {
     // Later folds of the parent do not affect the fork.
     runner.turns(42..80);
     assert!(
-        log.request_context("s").unwrap().unwrap().head.number > log.request_context("f").unwrap().unwrap().head.number
+        log.request_context("s").unwrap().unwrap().head.number
+            > log.request_context("f").unwrap().unwrap().head.number
     );
 }
 

@@ -5,8 +5,8 @@ use waterline::history::Past;
 use waterline::message::{Message, Role};
 use waterline::plan::{StoredItem, StoredSlot, Treatment};
 use waterline_log::{
-    Backup, Document, Filter, Fold, Imported, Incoming, Log, LogError, RewindTarget, ContextUpdate, Session,
-    Summary, Usage,
+    Backup, ContextUpdate, Document, Filter, Fold, Imported, Incoming, Log, LogError, RewindTarget,
+    Session, Summary, Usage,
 };
 
 use crate::backend::{Backend, counter, freeze, parse, record_usage, session, text_message, texts};
@@ -176,7 +176,8 @@ fn request_contexts_are_exported(backend: &dyn Backend) {
     freeze(&log, &first, sent(Some(fold.clone()), 1)).unwrap();
     let other = Log::open(&backend.other()).unwrap();
     import(&other, &export(&log, &["s"])).unwrap();
-    let (here, there) = (log.request_context("s").unwrap().unwrap(), other.request_context("s").unwrap().unwrap());
+    let (here, there) =
+        (log.request_context("s").unwrap().unwrap(), other.request_context("s").unwrap().unwrap());
     assert_eq!((here.head, here.past), (there.head, there.past));
     assert_eq!(
         serde_json::to_string(&here.slots).unwrap(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 use waterline::message::Role;
 use waterline_log::{
-    CHECKPOINTS, Document, EraseTarget, Filter, LogError, Relation, Session, Commit, Usage,
+    CHECKPOINTS, Commit, Document, EraseTarget, Filter, LogError, Relation, Session, Usage,
 };
 
 use crate::backend::{Backend, session, text_message, texts};

@@ -11,7 +11,9 @@ use waterline::model::Models;
 use waterline::plan::{Action, Budget, Generation, Input, plan};
 use waterline::policy::Policy;
 use waterline::tokens::{Counter, Method};
-use waterline_log::{Fold, Incoming, Log, RewindTarget, ContextUpdate, Session, Commit, Summary, Usage};
+use waterline_log::{
+    Commit, ContextUpdate, Fold, Incoming, Log, RewindTarget, Session, Summary, Usage,
+};
 
 use crate::writer::message;
 
