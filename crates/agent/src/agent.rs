@@ -118,7 +118,7 @@ impl Agent {
     /// # Errors
     /// When the stored state does not parse.
     pub fn is_open(&self) -> Result<bool, AgentError> {
-        Ok(self.next_step()?.is_some())
+        Ok(self.next_action()?.is_some())
     }
 
     /// Returns the agent state stored with the session.
@@ -153,7 +153,7 @@ impl Agent {
         &mut self,
         change: impl Fn(&mut State, &mut Local) + Send + Sync + 'static,
     ) -> Result<(), AgentError> {
-        self.stage(change).await?;
+        self.change_state(change).await?;
         self.commit().await
     }
 
@@ -171,16 +171,16 @@ impl Agent {
     }
 
     /// Changes the state in memory; it is stored with the next write.
-    async fn stage(
+    async fn change_state(
         &mut self,
         change: impl Fn(&mut State, &mut Local) + Send + Sync + 'static,
     ) -> Result<(), AgentError> {
-        self.live.stage_change(state::change(change)).await?;
-        self.keep_lines()
+        self.live.add_change(state::change(change)).await?;
+        self.update_kept()
     }
 
     /// Sets what folds keep: the state's own lines, and where the agent works.
-    fn keep_lines(&mut self) -> Result<(), AgentError> {
+    fn update_kept(&mut self) -> Result<(), AgentError> {
         let mut kept = self.state()?.kept();
         if self.local()?.environment.is_some() {
             kept.lines.extend(environment::describe(&self.workspace).lines().map(str::to_owned));
@@ -189,7 +189,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Stores everything staged, in one transaction.
+    /// Stores everything unsaved, in one transaction.
     async fn commit(&mut self) -> Result<(), AgentError> {
         Ok(self.live.commit().await?)
     }
@@ -309,7 +309,7 @@ impl Agent {
         self.hook_failures += outcome.failed.len();
         outcome.failed.iter().for_each(|event| self.emit(event));
         if outcome.changed {
-            self.stage(move |stored, _| stored.clone_from(&state)).await?;
+            self.change_state(move |stored, _| stored.clone_from(&state)).await?;
         }
         Ok(outcome.verdict)
     }

@@ -300,7 +300,7 @@ impl<'a> Line<'a> {
 
     fn of_call(event: &'a CallEvent) -> Self {
         match event {
-            CallEvent::Sent { tokens } => Self::Sent { tokens: *tokens },
+            CallEvent::Sending { tokens } => Self::Sent { tokens: *tokens },
             CallEvent::Responds => Self::Responds,
             CallEvent::Delta(Delta::Text(text)) => Self::Text { text },
             CallEvent::Delta(Delta::Thinking(text)) => Self::Thinking { text },

@@ -140,7 +140,7 @@ fn is_internal(event: &Event) -> bool {
         Event::Begins
         | Event::Ends
         | Event::Failed { .. }
-        | Event::Call(CallEvent::Raw(_) | CallEvent::Sent { .. } | CallEvent::Responds) => true,
+        | Event::Call(CallEvent::Raw(_) | CallEvent::Sending { .. } | CallEvent::Responds) => true,
         Event::Below { event, .. } => is_internal(event),
         _ => false,
     }

@@ -5,7 +5,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
-
+use waterline::phrase;
+use waterline::phrase::Phrase;
 use waterline_sandbox::small_file::Directory;
 use waterline_sandbox::workspace::Workspace;
 
@@ -41,7 +42,7 @@ pub enum SkillProblem {
         /// Its directory.
         path: PathBuf,
         /// What is wrong with it.
-        why: String,
+        why: Phrase,
     },
 }
 
@@ -93,15 +94,21 @@ fn is_link(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
 }
 
-fn read(parent: &Directory, path: &Path) -> Result<Skill, String> {
+fn read(parent: &Directory, path: &Path) -> Result<Skill, Phrase> {
     let id = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let text = parent.read(&path.join(FILE)).map_err(|error| error.to_string())?;
-    let yaml = front_matter(&text)
-        .ok_or("SKILL.md does not start with front matter between two --- lines")?;
+    let yaml = front_matter(&text).ok_or_else(|| {
+        phrase!(
+            "skill-no-front-matter",
+            "SKILL.md does not start with front matter between two --- lines"
+        )
+    })?;
     let head: FrontMatter = serde_yaml_ng::from_str(yaml).map_err(|error| error.to_string())?;
     if id.chars().any(|c| c.is_control() || c == '\n') || id.chars().count() > NAME_CHARS {
-        return Err(format!(
-            "the name of its directory is invalid or longer than {NAME_CHARS} characters"
+        return Err(phrase!(
+            "skill-name",
+            "the name of its directory is invalid or longer than {most} characters",
+            most = NAME_CHARS
         ));
     }
     let one_line = |text: &str, most: usize| -> String {

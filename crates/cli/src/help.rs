@@ -92,6 +92,19 @@ fn argument_ids(argument: &Arg, command: &str) -> [String; 2] {
     [format!("{command}--{name}"), format!("help--{name}")]
 }
 
+/// Returns the description of a preset, a stage, a key of a policy or a feature of the ledger. The
+/// English one is the library's.
+pub fn about(section: &str, name: &str, english: &str) -> String {
+    match lang::lang() {
+        Lang::En => english.to_owned(),
+        Lang::Zh => find(&about_id(section, name)).unwrap_or_else(|| english.to_owned()),
+    }
+}
+
+fn about_id(section: &str, name: &str) -> String {
+    format!("help-about-{section}-{name}").replace('_', "-")
+}
+
 fn find(id: &str) -> Option<String> {
     lang::find_in(Lang::Zh, id, &FluentArgs::new())
 }
@@ -112,6 +125,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     use clap::CommandFactory;
+    use waterline::ledger::FEATURES;
+    use waterline::policy::{FOLD_KEYS, PRESETS};
+    use waterline::stage::STAGES;
 
     use super::*;
     use crate::Arguments;
@@ -156,6 +172,24 @@ mod tests {
         let unused: Vec<&str> =
             ids.filter(|id| !id.starts_with("help-heading-") && !walk.used.contains(*id)).collect();
         assert!(unused.is_empty(), "no command uses {unused:#?}");
+    }
+
+    #[test]
+    fn every_preset_stage_key_and_feature_has_a_chinese_text_and_no_text_is_left_over() {
+        let presets = PRESETS.iter().map(|preset| about_id("policy", preset.name));
+        let stages = STAGES.iter().map(|stage| about_id("stage", stage.name));
+        let sections = STAGES.iter().map(|stage| (stage.name, stage.keys));
+        let keys = sections
+            .chain([("fold", FOLD_KEYS)])
+            .flat_map(|(section, keys)| keys.iter().map(move |key| about_id(section, key.name)));
+        let features = FEATURES.iter().map(|(name, _)| about_id("feature", name));
+        let wanted: BTreeSet<String> = presets.chain(stages).chain(keys).chain(features).collect();
+        let texts = include_str!("../locales/zh/policies.ftl").lines();
+        let known: BTreeSet<String> = texts
+            .filter_map(|line| Some(line.split_once(" =")?.0.to_owned()))
+            .filter(|id| id.starts_with("help-"))
+            .collect();
+        assert_eq!(wanted, known);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use waterline_provider::wire::{self, Conversation, ParseError};
 use waterline_transcript::{MESSAGES, Transcript, archive};
 
 use crate::db::{self, Stored};
-use crate::show::lines;
+use crate::show::{lines, phrase};
 use crate::text;
 
 /// A source of conversations.
@@ -212,7 +212,7 @@ impl Input {
         })?;
         let found = wire::parse(&Arc::new(text), self.from)
             .map_err(|error| ParseError::shifted(error, line));
-        found.map_err(|error| anyhow!("{}: {error}", self.name))
+        found.map_err(|error| anyhow!("{}: {}", self.name, phrase(&error.phrase())))
     }
 }
 

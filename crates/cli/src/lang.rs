@@ -25,6 +25,7 @@ const ENGLISH: &[&str] = &[
     include_str!("../locales/en/doctor.ftl"),
     include_str!("../locales/en/errors.ftl"),
     include_str!("../locales/en/reasons.ftl"),
+    include_str!("../locales/en/phrases.ftl"),
 ];
 const CHINESE: &[&str] = &[
     include_str!("../locales/zh/chat.ftl"),
@@ -37,7 +38,9 @@ const CHINESE: &[&str] = &[
     include_str!("../locales/zh/doctor.ftl"),
     include_str!("../locales/zh/errors.ftl"),
     include_str!("../locales/zh/reasons.ftl"),
+    include_str!("../locales/zh/phrases.ftl"),
     include_str!("../locales/zh/help.ftl"),
+    include_str!("../locales/zh/policies.ftl"),
 ];
 
 static CHOSEN: OnceLock<Lang> = OnceLock::new();

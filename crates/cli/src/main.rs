@@ -72,7 +72,9 @@ fn main() -> ExitCode {
         return code;
     }
     lang::choose(lang::flag(std::env::args_os()), configured_lang());
-    let matches = help::translated(Arguments::command()).get_matches();
+    let matches = help::translated(Arguments::command())
+        .try_get_matches()
+        .unwrap_or_else(|error| error::usage::exit(&error));
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     match run(&arguments.command) {
         Ok(code) => code,

@@ -64,8 +64,8 @@ fn attached(files: &[Upload]) -> Option<String> {
         let path = file.path.strip_prefix("uploads/").unwrap_or(&file.path);
         format!("{path} ({})", bytes(file.bytes.unwrap_or_default()))
     };
-    let shown: Vec<String> = files.iter().take(LISTED).map(describe).collect();
-    let shown = shown.join(", ");
+    let described: Vec<String> = files.iter().take(LISTED).map(describe).collect();
+    let shown = described.join(", ");
     match files.len().saturating_sub(LISTED) {
         _ if files.is_empty() => None,
         0 => Some(text!("mention-attached", files = shown)),

@@ -8,7 +8,7 @@ use waterline_log::{Log, MAX_INPUT_BYTES, Session, read_all};
 use waterline_transcript::{Notice, Source, Transcript, archive};
 
 use crate::db::{self, Stored};
-use crate::show::plain;
+use crate::show::{phrase, plain};
 use crate::text;
 
 /// Extensions of files in a directory that may contain sessions.
@@ -170,7 +170,7 @@ pub fn show_refused(refused: &[String]) {
 /// Reports on standard error which parts of a file were skipped.
 pub fn show_notices(name: &str, notices: &[Notice]) {
     for notice in notices.iter().take(NOTICES) {
-        print(&text!("skipped-in-file", file = name, what = notice.to_string()));
+        print(&text!("skipped-in-file", file = name, what = phrase(&notice.phrase())));
     }
     let more = notices.len().saturating_sub(NOTICES);
     if more > 0 {

@@ -4,12 +4,14 @@
 use std::sync::Arc;
 
 use waterline::model::{Model, Models};
+use waterline::phrase;
 use waterline::policy::Policy;
 use waterline::warning::{Warning, WarningKind};
 use waterline_agent::approval::Mode;
 use waterline_config::{Config, ConfigError};
 
 use crate::environment::environment;
+use crate::number::number;
 use crate::text;
 
 /// Parses `8000`, `8k`, `1.5m`.
@@ -71,10 +73,21 @@ pub fn model(models: &Models, name: Option<&str>) -> (Arc<Model>, Option<Warning
         return (known, None);
     }
     let model = models.unknown();
-    let window = model.input_window();
+    let window = number(model.input_window());
     let text = match name {
-        Some(name) => text!("model-unknown", name = name, window = window),
-        None => text!("model-not-named", window = window),
+        Some(name) => phrase!(
+            "model-unknown",
+            "unknown model {name:?}: using conservative estimates, and a window of {window} tokens \
+             unless one is given",
+            name = name,
+            window = window
+        ),
+        None => phrase!(
+            "model-not-named",
+            "no model given: using conservative estimates, and a window of {window} tokens unless \
+             one is given",
+            window = window
+        ),
     };
     (model, Some(Warning::new(WarningKind::UnknownModel, text)))
 }

@@ -62,24 +62,29 @@ fn files(directory: &Path, extension: &str) -> Vec<PathBuf> {
     found
 }
 
-/// The code of the program, without its unit tests.
+/// The code of all crates, without unit tests and comments. The libraries have texts too:
+/// `phrase!`.
 fn sources() -> String {
     let code = |path: PathBuf| {
         let text = std::fs::read_to_string(path).unwrap();
-        text.split("#[cfg(test)]").next().unwrap_or_default().to_owned()
+        let code = text.split("#[cfg(test)]").next().unwrap_or_default();
+        let is_comment = |line: &&str| line.trim_start().starts_with("//");
+        code.lines().filter(|line| !is_comment(line)).collect::<Vec<_>>().join("\n")
     };
-    files(&crate_root().join("src"), "rs").into_iter().map(code).collect()
+    let crates = std::fs::read_dir(crate_root().parent().unwrap()).unwrap();
+    let sources = crates.map(|found| found.unwrap().path().join("src")).filter(|src| src.is_dir());
+    sources.flat_map(|src| files(&src, "rs")).map(code).collect()
 }
 
-/// A use of `text!`: the id and the names of the variables.
+/// A use of `text!` or `phrase!`: the id and the names of the variables.
 struct Use {
     id: String,
     variables: BTreeSet<String>,
 }
 
-/// Every use of `text!` in the code.
+/// Every use of `text!` and `phrase!` in the code.
 fn uses(sources: &str) -> Vec<Use> {
-    let start = Regex::new(r#"text!\(\s*"([a-z][a-z0-9-]*)""#).unwrap();
+    let start = Regex::new(r#"(?:text|phrase)!\(\s*"([a-z][a-z0-9-]*)""#).unwrap();
     let name = Regex::new(r"^\s*([a-z_]+) = ").unwrap();
     let each = start.captures_iter(sources).map(|found| {
         let rest = &sources[found.get(0).unwrap().end()..];

@@ -41,7 +41,7 @@ fn plan_explains_the_distance_to_the_low_mark() {
     let ended = run(&[["plan", &example()].as_slice(), &set].concat(), "");
     let explained = ended.out.lines().find(|line| line.contains("below the low mark: "));
     let explained = explained.unwrap_or_else(|| panic!("{}{}", ended.out, ended.err));
-    assert!(explained.contains("stage window was the last to drop messages ("), "{explained}");
+    assert!(explained.contains("stage window was the last to drop messages, "), "{explained}");
     assert!(ended.out.contains("\nthe summary block uses "), "{}", ended.out);
     let ended = run(&[["plan", &example(), "--json"].as_slice(), &set].concat(), "");
     let plan = &json_lines(&ended.out)[0];
@@ -356,6 +356,77 @@ fn messages_and_errors_are_printed_in_chinese() {
     let plan = run(&["plan", &example(), "--lang", "zh"], "").out;
     assert!(plan.contains("59 条消息 · 策略 auto") && plan.contains("原文"), "{plan}");
     assert!(plan.contains("个字符的结果已截断"), "the reasons too: {plan}");
+}
+
+/// A conversation with every kind of irregularity that a client may send.
+const IRREGULAR: &str = r#"{"id":"odd","model":"unknown-1","messages":[
+{"role":"user","content":"hi"},{"role":"user","content":"again"},
+{"role":"tool","tool_call_id":"x","content":"early"},
+{"role":"assistant","content":"","tool_calls":[
+ {"id":"a","type":"function","function":{"name":"read","arguments":"nope"}},
+ {"id":"a","type":"function","function":{"name":"read","arguments":"{}"}}]},
+{"role":"tool","tool_call_id":"a","content":"one"},
+{"role":"tool","tool_call_id":"z","content":"two"},
+{"role":"system","content":"later"},{"role":"assistant","content":null},
+{"role":"user","content":"  "},{"role":"assistant","content":[{"type":"text","text":""},5]},
+{"role":"assistant","content":"","tool_calls":[
+ {"id":"","type":"function","function":{"name":"","arguments":"{}"}}]}]}"#;
+
+/// Returns the first line that is prose without a Chinese character.
+fn english_line(text: &str) -> Option<&str> {
+    let prose = regex::Regex::new("[A-Za-z]{2,} [A-Za-z]{2,}").unwrap();
+    let chinese = regex::Regex::new(r"\p{Han}").unwrap();
+    text.lines().find(|line| prose.is_match(line) && !chinese.is_match(line))
+}
+
+#[test]
+fn chinese_output_has_no_english_lines() {
+    let irregular = [
+        vec!["plan", "-"],
+        vec!["plan", "-", "--window", "60"],
+        vec!["plan", "-", "--to", "anthropic", "--policy", "dual-track"],
+        vec!["check", "-"],
+        vec!["tokens", "-"],
+        vec!["check", "-", "--wire", "anthropic"],
+        vec!["check", "-", "--wire", "gemini"],
+    ];
+    let example = example();
+    let others = [
+        vec!["plan", &example, "--why"],
+        vec!["policy", "list"],
+        vec!["policy", "keys"],
+        vec!["policy", "check", "dual-track"],
+        vec!["policy", "check", "window", "--set", "window.messages=5"],
+        vec!["policy", "check", "window", "--set", "halve.turns=5"],
+        vec!["policy", "check", "window", "--set", "fold=5"],
+        vec!["policy", "check", "budget", "--set", "fold.low=60000"],
+        vec!["plan", "/no/such/file"],
+        vec!["plan"],
+        vec!["plan", "-", "--nothing"],
+        vec!["plan", "-", "--json", "--why"],
+        vec!["nothing"],
+        vec!["doctor"],
+    ];
+    let inputs = irregular.iter().map(|line| (line, IRREGULAR));
+    for (line, input) in inputs.chain(others.iter().map(|line| (line, ""))) {
+        let ended = run(&[line.as_slice(), &["--lang", "zh"]].concat(), input);
+        let shown = ended.out + &ended.err;
+        assert!(!shown.is_empty(), "{line:?}");
+        assert_eq!(english_line(&shown), None, "{line:?}: {shown}");
+    }
+    for input in ["[1]", "{\"messages\": 3}", "{", "[{\"role\": \"owner\"}]", "{\"a\": 1}"] {
+        let ended = run(&["plan", "-", "--lang", "zh"], input);
+        assert_eq!((ended.code, english_line(&ended.err)), (2, None), "{input}: {}", ended.err);
+    }
+}
+
+#[test]
+fn json_is_the_same_in_both_languages() {
+    for command in ["plan", "check", "tokens"] {
+        let english = run(&[command, "-", "--json"], IRREGULAR);
+        let chinese = run(&[command, "-", "--json", "--lang", "zh"], IRREGULAR);
+        assert_eq!(english.out, chinese.out, "{command}");
+    }
 }
 
 /// Returns the commands that `--help` lists.

@@ -646,7 +646,10 @@ fn a_damaged_log_fails_verification() {
     let fixture = Fixture::new();
     let file = fixture.file("a.json", &conversation("talk", &["an unmistakable sentence", "two"]));
     fixture.sessions(&["import", &file]);
-    assert_eq!(fixture.sessions(&["verify"]).out, "2 messages, 1 session, 0 artifacts: intact\n");
+    assert_eq!(
+        fixture.sessions(&["verify"]).out,
+        "2 messages (system prompts included), 1 session, 0 artifacts: intact\n"
+    );
     let mut bytes = std::fs::read(fixture.path("log.db")).unwrap();
     let at = bytes.windows(12).position(|window| window == b"unmistakable").unwrap();
     bytes[at] = b'U';

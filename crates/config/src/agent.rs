@@ -5,6 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde::Deserialize;
+use waterline::phrase;
 use waterline_agent::Limits;
 use waterline_agent::approval::{Mode, Ruling};
 use waterline_sandbox::network::Host;
@@ -12,7 +13,7 @@ use waterline_sandbox::protected::NAMES;
 use waterline_sandbox::workspace::Grant;
 use waterline_sandbox::{Network, ResourceLimits};
 
-use crate::error::ConfigError;
+use crate::error::{ConfigError, whole_up_to};
 use crate::notice::Notice;
 use crate::workspace_choice::WorkspaceChoice;
 
@@ -192,14 +193,17 @@ impl AgentSettings {
         ];
         for (name, value, max) in counts {
             if let Some(value) = value.filter(|value| !(1..=max).contains(value)) {
-                let allowed = format!("a whole number from 1 to {max}");
+                let allowed = whole_up_to(max);
                 return Err(ConfigError::range(format!("agent.{name}"), value, allowed));
             }
         }
         if let Some(NetworkSettings::Hosts(hosts)) = &self.network
             && let Some(host) = hosts.iter().find(|host| host.parse::<Host>().is_err())
         {
-            let allowed = "a list of names such as crates.io, *.pypi.org or HOST:PORT";
+            let allowed = phrase!(
+                "allowed-hosts",
+                "a list of names such as crates.io, *.pypi.org or HOST:PORT"
+            );
             return Err(ConfigError::range(
                 "agent.network".to_owned(),
                 format!("{host:?}"),
@@ -208,7 +212,11 @@ impl AgentSettings {
         }
         let mut names = self.writable_protected.iter();
         if let Some(name) = names.find(|name| !NAMES.contains(&name.as_str())) {
-            let allowed = format!("a list of protected paths: {}", NAMES.join(", "));
+            let allowed = phrase!(
+                "allowed-protected",
+                "a list of protected paths: {names}",
+                names = NAMES.join(", ")
+            );
             let key = "agent.writable_protected".to_owned();
             return Err(ConfigError::range(key, format!("{name:?}"), allowed));
         }
@@ -333,7 +341,7 @@ impl McpSettings {
         }
         match self.cwd.as_ref().filter(|cwd| !(cwd.is_absolute() || cwd.starts_with("~"))) {
             Some(cwd) => {
-                let allowed = "an absolute path or start with ~/";
+                let allowed = phrase!("allowed-absolute", "an absolute path or start with ~/");
                 Err(ConfigError::range(format!("mcp.{name}.cwd"), format!("{cwd:?}"), allowed))
             }
             None => Ok(()),

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use waterline::Models;
+use waterline::phrase;
+use waterline::phrase::Phrase;
+use waterline::tokens::Method;
 use waterline_agent::{ModelPolicy, Offline};
 use waterline_sandbox::small_file;
 
@@ -143,18 +146,33 @@ impl Config {
             names.insert(policy.clone());
             self.settings.policy = Some(policy);
         }
-        let invalid = |name: &str, value: &str, why: String| ConfigError::Variable {
+        let invalid = |name: &str, value: &str, why: Phrase| ConfigError::Variable {
             name: name.to_owned(),
             value: format!("{value:?}"),
             why,
         };
         if let Some(lang) = environment.variable("WATERLINE_LANG") {
             let parsed = lang.trim().parse::<Lang>();
-            self.settings.lang = Some(parsed.map_err(|why| invalid("WATERLINE_LANG", &lang, why))?);
+            let why = || {
+                phrase!(
+                    "variable-lang",
+                    "unsupported language {name:?}; expected en or zh",
+                    name = lang.trim()
+                )
+            };
+            self.settings.lang = Some(parsed.map_err(|_| invalid("WATERLINE_LANG", &lang, why()))?);
         }
         if let Some(method) = environment.variable("TOKEN_CALCULATION_METHOD") {
             let parsed = method.trim().parse::<Tokenizer>();
-            let invalid = |why| invalid("TOKEN_CALCULATION_METHOD", &method, why);
+            let why = || {
+                phrase!(
+                    "variable-tokenizer",
+                    "unknown token counting method {name:?}; known methods: {known}, tiktoken",
+                    name = method.trim(),
+                    known = Method::names().collect::<Vec<_>>().join(", ")
+                )
+            };
+            let invalid = |_| invalid("TOKEN_CALCULATION_METHOD", &method, why());
             self.settings.tokenizer = Some(parsed.map_err(invalid)?);
         }
         // A blank variable is a mistake here, not the same as an unset one.
@@ -163,10 +181,13 @@ impl Config {
         });
         self.settings.seeds.extend(seeds);
         if let Some(steps) = environment.variable("AGENT_MAX_STEPS") {
-            let parsed = steps
-                .trim()
-                .parse()
-                .map_err(|_| invalid("AGENT_MAX_STEPS", &steps, "expected a whole number".into()));
+            let parsed = steps.trim().parse().map_err(|_| {
+                invalid(
+                    "AGENT_MAX_STEPS",
+                    &steps,
+                    phrase!("variable-whole", "expected a whole number"),
+                )
+            });
             let allowed = self.settings.agent.clone();
             self.settings.agent.steps = Some(parsed?);
             self.settings.agent.check()?;

@@ -3,7 +3,9 @@
 
 use std::path::PathBuf;
 
-use waterline::policy::PolicyError;
+use waterline::phrase;
+use waterline::phrase::Phrase;
+use waterline::policy::{Allowed, PolicyError};
 use waterline_agent::AgentError;
 use waterline_provider::CallError;
 
@@ -42,7 +44,7 @@ pub enum ConfigError {
         /// The rejected value.
         value: String,
         /// A description of the allowed values.
-        allowed: String,
+        allowed: Phrase,
     },
     /// The directory that the agent is to work in cannot be used.
     #[error("cannot work in {path}")]
@@ -63,7 +65,7 @@ pub enum ConfigError {
         /// The key.
         key: String,
         /// What the key does that a project may not.
-        why: &'static str,
+        why: Phrase,
     },
     /// An environment variable has an invalid value.
     #[error("invalid {name}={value}: {why}")]
@@ -73,7 +75,7 @@ pub enum ConfigError {
         /// The quoted value.
         value: String,
         /// Why the value is invalid.
-        why: String,
+        why: Phrase,
     },
     /// An environment variable that sets keys of a policy has an invalid value.
     #[error("{name} is {value}")]
@@ -177,10 +179,20 @@ pub enum ConfigError {
     },
 }
 
+/// Describes a number with a smallest value.
+pub(crate) fn at_least(least: usize) -> Phrase {
+    phrase!("allowed-at-least", "at least {least}", least = least)
+}
+
+/// Describes a whole number between 1 and a largest value.
+pub(crate) fn whole_up_to(most: u64) -> Phrase {
+    Allowed::Whole(1, i64::try_from(most).unwrap_or(i64::MAX)).phrase()
+}
+
 impl ConfigError {
     /// Reports a value outside its range.
-    pub(crate) fn range(key: String, value: impl ToString, allowed: impl Into<String>) -> Self {
-        Self::Range { key, value: value.to_string(), allowed: allowed.into() }
+    pub(crate) fn range(key: String, value: impl ToString, allowed: Phrase) -> Self {
+        Self::Range { key, value: value.to_string(), allowed }
     }
 
     /// Returns the error and its causes as one text, for callers that cannot keep the source.

@@ -11,7 +11,7 @@ use waterline_provider::address::host;
 use waterline_session::{Price, Rates};
 
 use crate::environment::Environment;
-use crate::error::ConfigError;
+use crate::error::{ConfigError, at_least};
 
 /// The name of the user's price table, in the user's config directory.
 const USER_FILE: &str = "prices.toml";
@@ -163,7 +163,7 @@ pub(crate) fn check_prices(key: &str, prices: &[(&str, Option<f64>)]) -> Result<
     let is_invalid = |price: &f64| !price.is_finite() || *price < 0.0;
     for (field, price) in prices {
         if let Some(invalid) = price.filter(is_invalid) {
-            return Err(ConfigError::range(format!("{key}.{field}"), invalid, "at least 0"));
+            return Err(ConfigError::range(format!("{key}.{field}"), invalid, at_least(0)));
         }
     }
     Ok(())
@@ -208,7 +208,7 @@ impl PriceSetting {
         let is_invalid = |price: &f64| !price.is_finite() || *price < 0.0;
         match self {
             Self::Input(price) if is_invalid(price) => {
-                Err(ConfigError::range(key.to_owned(), *price, "at least 0"))
+                Err(ConfigError::range(key.to_owned(), *price, at_least(0)))
             }
             Self::Input(_) => Ok(()),
             Self::Rates(own) => check_prices(

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::error::ConfigError;
+use crate::error::{ConfigError, whole_up_to};
 
 /// How long search may wait for the vector of a question, in milliseconds, unless it is set.
 pub(crate) const TIMEOUT: u64 = 50;
@@ -43,7 +43,7 @@ impl RecallSettings {
             Some(timeout) if !(1..=MAX_TIMEOUT).contains(&timeout) => Err(ConfigError::range(
                 "recall.timeout".to_owned(),
                 timeout,
-                format!("a whole number from 1 to {MAX_TIMEOUT}"),
+                whole_up_to(MAX_TIMEOUT),
             )),
             _ => Ok(()),
         }

@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use waterline::phrase;
+use waterline::phrase::Phrase;
 use waterline::policy::{Policy, PolicyError};
 
 use crate::error::ConfigError;
@@ -86,7 +88,7 @@ impl Seed {
         preset: &str,
         value: &str,
     ) -> Result<Vec<(String, String)>, ConfigError> {
-        let refused = |why: String| ConfigError::Variable {
+        let refused = |why: Phrase| ConfigError::Variable {
             name: self.variable.to_owned(),
             value: shown(value),
             why,
@@ -109,7 +111,7 @@ impl Seed {
 }
 
 impl Format {
-    fn apply(self, value: &str) -> Result<String, String> {
+    fn apply(self, value: &str) -> Result<String, Phrase> {
         let value = value.trim();
         match self {
             Self::Same => Ok(match value {
@@ -119,13 +121,15 @@ impl Format {
             }),
             Self::Share => {
                 let share = value.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share));
-                let share = share.ok_or("it must be a number from 0.0 to 1.0")?;
+                let share = share.ok_or_else(|| {
+                    phrase!("variable-share", "it must be a number from 0.0 to 1.0")
+                })?;
                 Ok(format!("\"{}%\"", (share * 10_000.0).round() / 100.0))
             }
             Self::When => match value.to_ascii_lowercase().as_str() {
                 "true" => Ok("\"call\"".to_owned()),
                 "false" => Ok("\"window\"".to_owned()),
-                _ => Err("it must be true or false".to_owned()),
+                _ => Err(phrase!("variable-flag", "it must be true or false")),
             },
         }
     }

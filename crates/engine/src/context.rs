@@ -16,7 +16,7 @@ use crate::history::History;
 use crate::message::Message;
 use crate::model::Model;
 use crate::plan::{
-    Action, Budget, Figures, FoldLevel, Forced, Generation, Input, Keep, Plan, Slot, Wanted,
+    Action, Budget, Figures, FoldLevel, Generation, Input, Keep, Plan, RequestedFold, Slot, Wanted,
     extend, plan,
 };
 use crate::policy::Policy;
@@ -213,21 +213,21 @@ impl Context {
         self.warnings.iter().chain(self.history.warnings())
     }
 
-    fn next(&mut self, forced: Option<(FoldLevel, String)>) -> Next<'_> {
-        let input = self.input(forced.as_ref());
+    fn next(&mut self, requested: Option<(FoldLevel, String)>) -> Next<'_> {
+        let input = self.input(requested.as_ref());
         let extension = if self.history.is_whole() { None } else { extend(&input) };
         let needs_history = !self.history.is_whole() && extension.is_none();
         let plan = extension.unwrap_or_else(|| plan(&input));
-        Next { context: self, forced, plan, needs_history }
+        Next { context: self, requested, plan, needs_history }
     }
 
-    fn input<'a>(&'a self, forced: Option<&'a (FoldLevel, String)>) -> Input<'a> {
+    fn input<'a>(&'a self, requested: Option<&'a (FoldLevel, String)>) -> Input<'a> {
         let input =
             Input::new(&self.history, &self.generation, &self.policy, self.budget, &self.model);
         Input {
             summaries: &self.summaries,
             keep: Keep { pins: &self.pins, lines: &self.lines },
-            forced: forced.map(|(level, reason)| Forced { level: *level, reason }),
+            requested: requested.map(|(level, reason)| RequestedFold { level: *level, reason }),
             ..input
         }
     }
@@ -244,7 +244,7 @@ impl Extend<Message> for Context {
 #[must_use = "a plan takes effect when it is committed: `commit` returns the messages to send"]
 pub struct Next<'c> {
     context: &'c mut Context,
-    forced: Option<(FoldLevel, String)>,
+    requested: Option<(FoldLevel, String)>,
     plan: Plan,
     needs_history: bool,
 }
@@ -303,9 +303,9 @@ impl<'c> Next<'c> {
         let Some(summary) = self.plan.wanted.as_ref().map(|wanted| wanted.summary(text)) else {
             return self;
         };
-        let Self { context, forced, .. } = self;
+        let Self { context, requested, .. } = self;
         context.add_summary(summary);
-        context.next(forced)
+        context.next(requested)
     }
 
     /// Returns whether a fold is due that needs messages which are not loaded. If so, load them

@@ -16,7 +16,7 @@
 //!
 //! The modules follow the path of a message, and each uses only those before it: [`message`] →
 //! [`tokens`], [`model`] → [`history`] (atoms, tokens, values) → [`summary`] → [`stage`] →
-//! [`policy`] → [`plan`] → [`context`]. [`truncate`] and [`validity`] are helpers. This crate does
+//! [`policy`] → [`plan`] → [`context`]. [`phrase`], [`truncate`] and [`validity`] are helpers. This crate does
 //! no I/O, reads no clock and contains no vendor's JSON.
 
 pub mod context;
@@ -28,6 +28,7 @@ pub mod json;
 pub mod ledger;
 pub mod message;
 pub mod model;
+pub mod phrase;
 pub mod plan;
 pub mod policy;
 pub mod reason;
@@ -47,6 +48,7 @@ pub use context::{Context, ContextBuilder, Next};
 pub use history::History;
 pub use message::{Body, Image, Message, Part, Role, ToolCall, ToolResult, Truncated, Wire};
 pub use model::{Model, ModelEntry, Models};
+pub use phrase::Phrase;
 pub use plan::{
     Action, Draft, Figures, FoldLevel, Generation, Plan, Slot, Treatment, Truncation, Wanted,
 };

@@ -7,6 +7,8 @@ use std::fmt;
 use rustc_hash::FxHashSet;
 
 use crate::message::{Body, Message, Role};
+use crate::phrase;
+use crate::phrase::Phrase;
 
 /// A rule that a list of messages violates.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,13 +18,27 @@ pub struct Violation {
     /// The number of the rule in the requirements.
     pub rule: &'static str,
     /// What is wrong, for people.
-    pub text: String,
+    pub text: Phrase,
+}
+
+impl Violation {
+    /// Returns it with the number of its message.
+    #[must_use]
+    pub fn phrase(&self) -> Phrase {
+        phrase!(
+            "violation-at",
+            "message {number}: {text} ({rule})",
+            // People count messages from 1.
+            number = (self.at + 1).to_string(),
+            text = self.text.clone(),
+            rule = self.rule
+        )
+    }
 }
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // People count messages from 1.
-        write!(f, "message {}: {} ({})", self.at + 1, self.text, self.rule)
+        self.phrase().fmt(f)
     }
 }
 
@@ -47,17 +63,17 @@ struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    fn report(&mut self, at: usize, rule: &'static str, text: String) {
+    fn report(&mut self, at: usize, rule: &'static str, text: Phrase) {
         self.found.push(Violation { at, rule, text });
     }
 
     fn message(&mut self, at: usize, message: &'a Message) {
         self.count = at + 1;
         if message.parts.is_empty() {
-            self.report(at, "V6", "an empty message".into());
+            self.report(at, "V6", phrase!("violation-empty-message", "an empty message"));
         }
         if message.texts().any(|text| text.trim().is_empty()) {
-            self.report(at, "V6", "a blank text".into());
+            self.report(at, "V6", phrase!("violation-blank-text", "a blank text"));
         }
         for result in message.results() {
             match self.open.iter().position(|id| *id == result.call_id) {
@@ -67,9 +83,10 @@ impl<'a> Checker<'a> {
                 None => self.report(
                     at,
                     "V1",
-                    format!(
-                        "a result for {:?}, but there is no open call with this id",
-                        result.call_id
+                    phrase!(
+                        "violation-no-open-call",
+                        "a result for {id:?}, but there is no open call with this id",
+                        id = &result.call_id
                     ),
                 ),
             }
@@ -85,7 +102,12 @@ impl<'a> Checker<'a> {
         }
         for call in message.calls() {
             if call.id.is_empty() || !self.used.insert(&call.id) {
-                self.report(at, "V3", format!("the call id {:?} is empty or used twice", call.id));
+                let text = phrase!(
+                    "violation-call-id",
+                    "the call id {id:?} is empty or used twice",
+                    id = &call.id
+                );
+                self.report(at, "V3", text);
             }
             self.open.push(&call.id);
             self.answering = false;
@@ -94,7 +116,11 @@ impl<'a> Checker<'a> {
 
     fn close(&mut self, at: usize) {
         if !self.open.is_empty() {
-            let text = format!("calls without a result: {}", self.open.join(", "));
+            let text = phrase!(
+                "violation-unanswered",
+                "calls without a result: {ids}",
+                ids = self.open.join(", ")
+            );
             self.report(at.saturating_sub(1), "V2", text);
             self.open.clear();
         }

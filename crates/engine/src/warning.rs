@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::phrase::Phrase;
+
 /// What a warning is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -61,17 +63,17 @@ pub struct Warning {
     /// What the warning is about.
     pub kind: WarningKind,
     /// What was found and what was done, for people.
-    pub text: String,
+    pub text: Phrase,
 }
 
 impl Warning {
     /// Creates a warning about one message.
-    pub fn at(at: usize, kind: WarningKind, text: impl Into<String>) -> Self {
+    pub fn at(at: usize, kind: WarningKind, text: impl Into<Phrase>) -> Self {
         Self { at: Some(at), kind, text: text.into() }
     }
 
     /// Creates a warning that is not about a single message.
-    pub fn new(kind: WarningKind, text: impl Into<String>) -> Self {
+    pub fn new(kind: WarningKind, text: impl Into<Phrase>) -> Self {
         Self { at: None, kind, text: text.into() }
     }
 }
@@ -81,7 +83,7 @@ impl fmt::Display for Warning {
         match self.at {
             // People count messages from 1.
             Some(at) => write!(f, "message {}: {}", at + 1, self.text),
-            None => f.write_str(&self.text),
+            None => self.text.fmt(f),
         }
     }
 }

@@ -180,8 +180,8 @@ fn a_resumed_context_continues_where_it_stopped() {
     (0..20).for_each(|at| context.extend(turn(at)));
     context.plan().commit();
     let head = context.generation().head();
-    let slots = context.generation().frozen(context.history(), 0);
-    let generation = Generation::thaw(head, slots, |_| None);
+    let slots = context.generation().stored(context.history(), 0);
+    let generation = Generation::restore(head, slots, |_| None);
     let mut resumed = Context::builder()
         .window(2_000)
         .resume(context.history().clone(), generation)

@@ -34,14 +34,14 @@ fn a_small_window_stage_explains_a_context_far_below_the_low_mark() {
     "#;
     let plan = planned(policy, 40);
     let fold_report = plan.fold_report.unwrap();
-    let step = fold_report.last_step().unwrap();
+    let step = fold_report.last_effect().unwrap();
     assert_eq!(step.by, "window");
     assert!(fold_report.to_low && step.dropped >= 70 && step.left <= WINDOW / 5, "{fold_report:?}");
     assert!(
         fold_report.block > 0 && fold_report.block < fold_report.block_budget,
         "{fold_report:?}"
     );
-    let left = fold_report.steps.last().unwrap().left;
+    let left = fold_report.effects.last().unwrap().left;
     assert_eq!(plan.tokens.after, left + fold_report.block);
     assert!(plan.tokens.after < plan.tokens.low / 2, "{:?}", plan.tokens);
 }
@@ -54,9 +54,9 @@ fn without_a_stage_that_drops_the_low_mark_does() {
     "#;
     let plan = planned(policy, 40);
     let fold_report = plan.fold_report.unwrap();
-    let step = fold_report.last_step().unwrap();
+    let step = fold_report.last_effect().unwrap();
     assert_eq!((step.by, fold_report.block, fold_report.block_budget), (LOW_MARK, 0, 0));
-    assert_eq!(plan.tokens.after, fold_report.steps.last().unwrap().left);
+    assert_eq!(plan.tokens.after, fold_report.effects.last().unwrap().left);
     // One more exchange would have been over the mark.
     assert!(plan.tokens.low.abs_diff(plan.tokens.after) < 120, "{:?}", plan.tokens);
 }

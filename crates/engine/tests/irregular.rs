@@ -239,7 +239,7 @@ fn a_message_with_results_of_two_steps_answers_the_newest() {
     history.append(Message::new(Role::User, vec![result("a").into(), result("b").into()]));
     assert_eq!(context(&history), "H A[a] T(a!) H A[b] T(b)");
     assert!(
-        history.warnings().iter().any(|warning| warning.text.contains("earlier step")),
+        history.warnings().iter().any(|warning| warning.text.as_str().contains("earlier step")),
         "{:?}",
         history.warnings()
     );

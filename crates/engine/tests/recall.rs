@@ -178,9 +178,10 @@ fn fold_quotes_what_it_drops() {
 fn resumed_history_is_extended_without_loading_the_rest() {
     let bed = Bed::folded();
     let past = bed.history.past();
-    let slots = bed.generation.frozen(&bed.history, 0);
-    let generation =
-        Generation::thaw(bed.generation.head(), slots, |index| bed.history.source(index).cloned());
+    let slots = bed.generation.stored(&bed.history, 0);
+    let generation = Generation::restore(bed.generation.head(), slots, |index| {
+        bed.history.source(index).cloned()
+    });
     let mut history =
         History::after(Counter::new(Method::Chars4, 1_000), past, generation.views(past.messages));
     for index in past.messages..bed.history.len() {

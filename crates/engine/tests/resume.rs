@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use waterline::history::History;
 use waterline::message::{Message, ToolCall};
 use waterline::model::{Model, Models};
-use waterline::plan::{Budget, FrozenSlot, Generation, Input, extend, plan};
+use waterline::plan::{Budget, Generation, Input, StoredSlot, extend, plan};
 use waterline::policy::Policy;
 use waterline::tokens::{Counter, Method};
 use waterline::validity;
@@ -28,7 +28,7 @@ fn sent(generation: &Generation, history: &History) -> Vec<String> {
 
 /// Returns what a store would keep after a step, as JSON.
 fn stored(generation: &Generation, history: &History) -> String {
-    serde_json::to_string(&(generation.head(), history.past(), generation.frozen(history, 0)))
+    serde_json::to_string(&(generation.head(), history.past(), generation.stored(history, 0)))
         .unwrap()
 }
 
@@ -77,12 +77,12 @@ proptest! {
             let planned = plan(&input(&history, &generation, &policy));
             generation.freeze(&history, planned);
         }
-        let (head, past, slots): (_, waterline::history::Past, Vec<FrozenSlot>) =
+        let (head, past, slots): (_, waterline::history::Past, Vec<StoredSlot>) =
             serde_json::from_str(&stored(&generation, &history)).unwrap();
         let source = |index: usize| {
             if index < past.messages { history.source(index).cloned() } else { None }
         };
-        let mut thawed = Generation::thaw(head, slots, source);
+        let mut thawed = Generation::restore(head, slots, source);
         let mut tail = History::after(counter(), past, thawed.views(past.messages));
         let newest = past.messages..history.len();
         tail.extend(newest.filter_map(|index| history.source(index).cloned()));

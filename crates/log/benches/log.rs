@@ -24,7 +24,7 @@ use waterline::model::Models;
 use waterline::plan::{Action, Budget, Generation, Input, extend, plan};
 use waterline::policy::Policy;
 use waterline::tokens::Counter;
-use waterline_log::{Fold, Incoming, Log, Options, Resumed, Sent, Session, Step};
+use waterline_log::{Commit, ContextUpdate, Fold, Incoming, Log, Options, Resumed, Session};
 
 /// The environment variable that makes this process one of several writers. Its value is
 /// `URL SESSION`.
@@ -238,10 +238,16 @@ fn open_and_plan(directory: &Path) {
         };
         let from = if fold.is_some() { 0 } else { generation.slots().len() };
         generation.freeze(&history, planned);
-        let slots = generation.frozen(&history, from);
-        let sent = Sent { cleared: 0, head: generation.head(), past: history.past(), slots, fold };
-        let step = Step { sent: Some(sent), ..Step::default() };
-        log.commit(&log.session("s").unwrap(), step).unwrap();
+        let slots = generation.stored(&history, from);
+        let sent = ContextUpdate {
+            cleared: 0,
+            head: generation.head(),
+            past: history.past(),
+            slots,
+            fold,
+        };
+        let commit = Commit { context: Some(sent), ..Commit::default() };
+        log.commit(&log.session("s").unwrap(), commit).unwrap();
     }
     log.append("s", tip, vec![incoming(MESSAGES + 1)]).unwrap();
     drop(log);

@@ -2,10 +2,10 @@
 
 use crate::clear::add_clear_mark;
 use crate::error::{LogError, Result};
-use crate::frozen;
 use crate::log::Log;
 use crate::numbering::numbering;
 use crate::refusal::Refusal;
+use crate::request_context;
 use crate::session::{self, Document, Relation, Session};
 use crate::store::{Connection, values};
 use crate::tree::{Path, Tip};
@@ -57,7 +57,7 @@ pub(crate) fn fork_at(
         parent: Some(session.id.clone()),
         relation: Relation::Fork,
         tip: at,
-        frozen: frozen::newest_on(connection, session.frozen, at)?,
+        frozen: request_context::newest_on(connection, session.frozen, at)?,
         // Approvals and running calls belong to the parent only.
         local: Document::new(),
         created: now,

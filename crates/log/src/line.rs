@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 use waterline::history::Past;
 use waterline::message::Role;
-use waterline::plan::{FrozenSlot, Head};
+use waterline::plan::{Head, StoredSlot};
 
 use crate::checkpoint::Checkpoint;
 use crate::generation::Fold;
@@ -125,7 +125,7 @@ pub(crate) struct SentLine {
     pub(crate) cleared: u64,
     pub(crate) head: Head,
     pub(crate) past: Past,
-    pub(crate) slots: Vec<FrozenSlot>,
+    pub(crate) slots: Vec<StoredSlot>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) fold: Option<Fold>,
     pub(crate) time: i64,

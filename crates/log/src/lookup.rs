@@ -23,7 +23,7 @@ impl Session {
         self.tip.position() > 1
     }
 
-    /// Returns whether nothing was ever said in the session, as after a program that was killed
+    /// Returns whether the session has no message of the user, as after a program that was killed
     /// before the first message.
     #[must_use]
     pub fn is_blank(&self) -> bool {

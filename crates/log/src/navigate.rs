@@ -3,11 +3,11 @@
 //! move its tip: see `clear.rs`.
 
 use crate::error::{LogError, Result};
-use crate::frozen;
 use crate::id::Id;
 use crate::log::Log;
 use crate::numbering::numbering;
 use crate::refusal::Refusal;
+use crate::request_context;
 use crate::session::{self, Session};
 use crate::store::{Connection, Row, values};
 use crate::tree::{Path, Tip, id_at, tip_of};
@@ -90,7 +90,7 @@ pub(crate) fn record(
     steps.dedup();
     let mut newest = None;
     for step in steps.into_iter().flatten() {
-        newest = newest.max(frozen::newest_on(connection, Some(step), to)?);
+        newest = newest.max(request_context::newest_on(connection, Some(step), to)?);
     }
     record_with(connection, session, kind, to, newest, now)
 }

@@ -50,7 +50,8 @@ impl Log {
         memory: &str,
         vectors: &[(NoteHash, Vec<f32>)],
     ) -> Result<()> {
-        let (model, memory) = (model.to_owned(), memory.to_owned());
+        let model = model.to_owned();
+        let memory = memory.to_owned();
         let rows: Vec<(NoteHash, Vec<u8>)> =
             vectors.iter().map(|(hash, vector)| (*hash, stored(vector))).collect();
         self.write(move |connection| {

@@ -6,17 +6,17 @@ use std::collections::HashMap;
 
 use waterline::history::{History, Past};
 use waterline::message::Message;
-use waterline::plan::{FrozenItem, FrozenSlot, Generation};
+use waterline::plan::{Generation, StoredItem, StoredSlot};
 use waterline::tokens::Counter;
 
 use crate::bulk;
 use crate::clear::cleared;
 use crate::error::Result;
-use crate::frozen::{self, Frozen};
 use crate::import::Parse;
 use crate::log::Log;
 use crate::numbering::numbering;
 use crate::read::each;
+use crate::request_context::{self, RequestContext};
 use crate::session::{self, Session};
 use crate::store::Connection;
 use crate::tree::{Path, Run, Tip};
@@ -59,10 +59,10 @@ impl Log {
         let (mut resumed, rest) = self.read(|connection| {
             let session = session::load(connection, session)?;
             let cleared = cleared(connection, &session)?;
-            let frozen = frozen::current(connection, &session, cleared)?;
+            let context = request_context::current(connection, &session, cleared)?;
             let reader = Reader { tip: session.tip, cleared, parse };
-            let (generation, mut history) = match frozen {
-                Some(frozen) => reader.resume_from(connection, frozen, counter)?,
+            let (generation, mut history) = match context {
+                Some(context) => reader.resume_from(connection, context, counter)?,
                 None => (Generation::new(), History::new(*counter)),
             };
             set_numbering(connection, &mut history, &session, cleared)?;
@@ -157,12 +157,12 @@ impl Reader {
     fn resume_from(
         &self,
         connection: &mut dyn Connection,
-        frozen: Frozen,
+        context: RequestContext,
         counter: &Counter,
     ) -> Result<(Generation, History)> {
-        let Frozen { head, past, slots } = frozen;
+        let RequestContext { head, past, slots } = context;
         let mut messages = self.sent_messages(connection, &slots, past)?;
-        let generation = Generation::thaw(head, slots, |index| messages.remove(&index));
+        let generation = Generation::restore(head, slots, |index| messages.remove(&index));
         let history = History::after(*counter, past, generation.views(past.messages));
         Ok((generation, history))
     }
@@ -172,14 +172,14 @@ impl Reader {
     fn sent_messages(
         &self,
         connection: &mut dyn Connection,
-        slots: &[FrozenSlot],
+        slots: &[StoredSlot],
         past: Past,
     ) -> Result<HashMap<usize, Message>> {
         let items = slots.iter().flat_map(|slot| &slot.items);
         let mut wanted: Vec<usize> = items
             .filter_map(|item| match item {
-                FrozenItem::Source(index) => Some(*index).filter(|&index| index < past.messages),
-                FrozenItem::Made(_) => None,
+                StoredItem::Source(index) => Some(*index).filter(|&index| index < past.messages),
+                StoredItem::Made(_) => None,
             })
             .collect();
         wanted.sort_unstable();

@@ -3,26 +3,30 @@
 use std::error::Error;
 use std::io::{self, ErrorKind};
 
+use waterline::phrase;
+use waterline::phrase::Phrase;
+
 /// Returns the cause of a failed request, without the address, which may contain a key.
 #[must_use]
-pub fn connection_cause(error: &reqwest::Error) -> String {
+pub fn connection_cause(error: &reqwest::Error) -> Phrase {
     if error.is_timeout() {
-        return "timed out".to_owned();
+        return timed_out();
     }
     let first = error.source();
     let sources: Vec<_> = std::iter::successors(first, |&source| source.source()).collect();
     if sources.iter().any(|source| source.to_string() == "dns error") {
-        return "name not found".to_owned();
+        return phrase!("connection-no-name", "name not found");
     }
     if let Some(tls) = sources.iter().find_map(|&source| tls_error(source)) {
-        return format!("TLS: {tls}");
+        return phrase!("connection-tls", "TLS: {cause}", cause = tls.to_string());
     }
     let io = sources.iter().rev().find_map(|source| source.downcast_ref::<io::Error>());
     if let Some(cause) = io.and_then(|error| io_cause(error.kind())) {
-        return cause.to_owned();
+        return cause;
     }
     // The innermost cause says the most.
-    sources.last().map_or_else(|| "unknown cause".to_owned(), ToString::to_string)
+    let unknown = || phrase!("connection-unknown", "unknown cause");
+    sources.last().map_or_else(unknown, |cause| cause.to_string().into())
 }
 
 /// Returns the TLS error that an error is or contains.
@@ -31,15 +35,23 @@ fn tls_error<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> 
     error.downcast_ref().or_else(|| tls_error(inner()?))
 }
 
-fn io_cause(kind: ErrorKind) -> Option<&'static str> {
+fn timed_out() -> Phrase {
+    phrase!("connection-timed-out", "timed out")
+}
+
+fn io_cause(kind: ErrorKind) -> Option<Phrase> {
     Some(match kind {
-        ErrorKind::ConnectionRefused => "connection refused",
+        ErrorKind::ConnectionRefused => phrase!("connection-refused", "connection refused"),
         ErrorKind::ConnectionReset
         | ErrorKind::ConnectionAborted
         | ErrorKind::BrokenPipe
-        | ErrorKind::UnexpectedEof => "the server closed the connection",
-        ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => "host not reachable",
-        ErrorKind::TimedOut => "timed out",
+        | ErrorKind::UnexpectedEof => {
+            phrase!("connection-closed", "the server closed the connection")
+        }
+        ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => {
+            phrase!("connection-unreachable", "host not reachable")
+        }
+        ErrorKind::TimedOut => timed_out(),
         _ => return None,
     })
 }

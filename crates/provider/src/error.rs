@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use waterline::json::{self, Fields};
 use waterline::message::Message;
+use waterline::phrase::Phrase;
 
 use crate::answer::Answer;
 use crate::overflow::{Overflow, overflow, sentence};
@@ -131,7 +132,7 @@ pub enum CallError {
         /// The address.
         url: String,
         /// The cause.
-        text: String,
+        text: Phrase,
     },
     /// The base address contains a user name, a password, a query or a fragment.
     #[error(

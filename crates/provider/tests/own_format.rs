@@ -114,7 +114,7 @@ impl Format for Telegraph {
         };
         let blank = messages.iter().enumerate().filter(|(_, json)| is_blank(json));
         blank
-            .map(|(at, _)| Violation { at, rule: "V6", text: "an empty telegram".to_owned() })
+            .map(|(at, _)| Violation { at, rule: "V6", text: "an empty telegram".into() })
             .collect()
     }
 }

@@ -22,7 +22,8 @@ pub(crate) struct Search {
 impl Search {
     pub(crate) fn add(&mut self, at: usize, message: &Message) {
         if message.role != Role::System {
-            let (speaker, text) = (message.role.name(), text_of(message));
+            let text = text_of(message);
+            let speaker = message.role.name();
             self.index.add(&Indexed { session: "", speaker, date: None, text: &text });
             self.messages.push(at);
         }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt as _;
 use tracing::Instrument as _;
 use waterline::message::Message;
-use waterline_log::{LogError, Usage as Recorded};
+use waterline_log::{LogError, Usage as StoredUsage};
 use waterline_provider::answer::{Answer, Delta, Usage};
 use waterline_provider::wire::{self, Options, Rendered};
 use waterline_provider::{CallError, Event as ModelEvent, EventStream, Request};
@@ -15,8 +15,8 @@ use crate::error::SessionError;
 use crate::event::Event;
 use crate::live::LiveSession;
 use crate::recover::RetryState;
-use crate::staged::AnswerNote;
 use crate::trace;
+use crate::unsaved::AnswerNote;
 
 impl LiveSession {
     /// Appends messages, calls the model and stores its answer. `emit` receives each delta as it
@@ -46,11 +46,12 @@ impl LiveSession {
         mut emit: impl FnMut(Event),
     ) -> Result<Answer, SessionError> {
         self.start_call().await?;
-        self.take_in(new);
+        self.append(new);
         let mut is_first_of_turn = std::mem::take(&mut self.next_call_starts_turn);
         let mut retry = RetryState::default();
         loop {
             let plan = self.plan(is_first_of_turn, &mut emit).await?;
+            // From here on the plan is the context: later calls only append to it, until a fold.
             self.freeze(plan, &mut emit).await?;
             // The context is rendered while the log stores the messages. Nothing is sent before it
             // is stored, and an error of rendering does not prevent that.
@@ -86,6 +87,7 @@ impl LiveSession {
     /// bug: it is recorded, and the request is sent anyway, because the provider decides.
     fn render(&mut self) -> Result<Rendered, SessionError> {
         let wire = self.model().model.wire();
+        // A generation is everything that was sent since the last fold, and the new messages.
         let context: Vec<&Message> = self.generation.context(&self.history).collect();
         let (rendered, violations) = if self.ephemeral.is_empty() {
             self.render_cache.write(self.generation.number, wire, &context)
@@ -135,7 +137,7 @@ impl LiveSession {
             self.config.options.cache_key.clone().or_else(|| Some(self.session.id.clone()));
         let options = Options {
             cache_key,
-            shape: self.sent_shape(),
+            shape: self.supported_shape(),
             max_completion_tokens: Some(target.about.max_completion_tokens),
             ..self.config.options.clone()
         };
@@ -153,7 +155,7 @@ impl LiveSession {
         events: &mut EventStream,
         emit: &mut impl FnMut(Event),
     ) -> Result<Answer, CallError> {
-        emit(Event::Sent { tokens: self.prompt_tokens() });
+        emit(Event::Sending { tokens: self.prompt_tokens() });
         let mut is_first = true;
         while let Some(event) = events.next().await {
             if std::mem::take(&mut is_first) && event.is_ok() {
@@ -205,8 +207,8 @@ impl LiveSession {
         Ok(self.write(move |log| log.record_usage(&id, usage.clone())).await?)
     }
 
-    fn usage(&self, answer: &Answer, position: u64, took: Duration) -> Recorded {
-        Recorded {
+    fn usage(&self, answer: &Answer, position: u64, took: Duration) -> StoredUsage {
+        StoredUsage {
             position,
             model: self.model().name.clone(),
             input: answer.usage.input as u64,
@@ -219,30 +221,31 @@ impl LiveSession {
         }
     }
 
-    /// Stores an answer with its usage and the host's note.
+    /// Stores an answer with its usage and the host's note, and remembers what it shows about the
+    /// model: the real size of the prompt corrects our token counts.
     async fn store_answer(
         &mut self,
         answer: &Answer,
         note: AnswerNote,
         took: Duration,
     ) -> Result<(), SessionError> {
-        let ephemeral: usize =
+        let ephemeral_tokens: usize =
             self.ephemeral.iter().map(|message| self.history.counter().message(message)).sum();
-        let expected = self.generation.tokens() + self.budget.tools + ephemeral;
+        let counted = self.generation.tokens() + self.budget.tools + ephemeral_tokens;
         if answer.usage.prompt() > 0 {
-            self.budget.calibration.observe(expected, answer.usage.prompt());
+            self.budget.calibration.observe(counted, answer.usage.prompt());
         }
-        self.note_prompt(answer);
-        self.take_in(answer.messages.clone());
+        self.remember_prompt_size(answer);
+        self.append(answer.messages.clone());
         let position = self.session.tip.position() + answer.messages.len() as u64;
         let usage = self.usage(answer, position, took);
         trace::took(self, &usage);
-        self.last = Some(LastCall::new(usage.time, usage.model.clone()));
+        self.last_call = Some(LastCall::new(usage.time, usage.model.clone()));
         self.backoff.called();
-        self.staged.usage = Some(usage);
-        self.staged.checkpoint = note.checkpoint;
-        note.changes.into_iter().try_for_each(|change| self.note_change(change))?;
-        self.learn_factor();
+        self.unsaved.usage = Some(usage);
+        self.unsaved.checkpoint = note.checkpoint;
+        note.changes.into_iter().try_for_each(|change| self.apply_change(change))?;
+        self.remember_factor();
         let stored = self.commit().await;
         if matches!(stored, Err(SessionError::Log(LogError::Conflict { .. }))) {
             // Another process changed the session in the meantime. The answer is kept on a side

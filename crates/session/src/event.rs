@@ -14,8 +14,8 @@ pub enum Event {
     /// An event of the provider's stream, unchanged, for a gateway whose client speaks the same
     /// wire. It precedes the deltas decoded from it. Emitted on request.
     Raw(RawEvent),
-    /// The request is sent: the server reads this many tokens, less those in its cache.
-    Sent {
+    /// The request is about to be sent: the server reads this many tokens, less those in its cache.
+    Sending {
         /// The tokens of the prompt.
         tokens: usize,
     },

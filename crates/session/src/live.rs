@@ -12,7 +12,7 @@ use waterline::plan::{Budget, FoldLevel, Generation, Marks};
 use waterline::policy::{Policy, Resume};
 use waterline::reason::Reason;
 use waterline::validity::Violation;
-use waterline_log::{AsyncLog, Change, Log, Resumed, Session, Step};
+use waterline_log::{AsyncLog, Change, Commit, Log, Resumed, Session};
 use waterline_provider::wire::parse_stored;
 
 use crate::between_calls::{
@@ -46,7 +46,7 @@ pub struct LiveSession {
     pub(crate) stats: BTreeMap<String, ModelStats>,
     pub(crate) render_cache: RenderCache,
     /// A fold that the next plan must make, with its reason.
-    pub(crate) forced: Option<(FoldLevel, String)>,
+    pub(crate) requested: Option<(FoldLevel, String)>,
     pub(crate) pending: Option<Pending>,
     /// An entry that is being written to the daily memory.
     pub(crate) memory_write: Option<JoinHandle<()>>,
@@ -59,7 +59,7 @@ pub struct LiveSession {
     /// The user was warned that the context does not fit.
     pub(crate) warned_full: bool,
     /// The previous call.
-    pub(crate) last: Option<LastCall>,
+    pub(crate) last_call: Option<LastCall>,
     /// The provider's usage report for the prompt of that call.
     pub(crate) reported: Option<Reported>,
     /// The text of an answer that is not finished.
@@ -77,7 +77,7 @@ pub struct LiveSession {
     /// What every fold must keep.
     pub(crate) kept: Pinned,
     /// What goes to the log with the next write.
-    pub(crate) staged: Step,
+    pub(crate) unsaved: Commit,
     /// A call is running or was interrupted, so memory and log may differ.
     pub(crate) busy: bool,
     /// Log operations that are running, even if their caller was dropped.
@@ -127,14 +127,14 @@ impl LiveSession {
             violations: Vec::new(),
             stats,
             render_cache: RenderCache::default(),
-            forced: None,
+            requested: None,
             pending: None,
             memory_write: None,
             in_memory: Vec::new(),
             may_have_summary: true,
             backoff: FoldBackoff::default(),
             warned_full: false,
-            last: usage.map(|usage| LastCall::of(&usage)),
+            last_call: usage.map(|usage| LastCall::of(&usage)),
             reported: None,
             partial_text: String::new(),
             emits_raw: false,
@@ -143,7 +143,7 @@ impl LiveSession {
             next_call_starts_turn: false,
             focus: None,
             kept: Pinned::default(),
-            staged: Step::default(),
+            unsaved: Commit::default(),
             busy: false,
             work: TaskTracker::new(),
             prefetch: Prefetch::default(),
@@ -165,7 +165,7 @@ impl LiveSession {
         if self.policy().fold.resume == Resume::Texts && self.generation.covered() > 0 {
             let reason = Reason::Restarted;
             let level = FoldLevel::Resume;
-            self.forced = Some((level, format!("{reason}: {}", level.about())));
+            self.requested = Some((level, format!("{reason}: {}", level.about())));
         }
     }
 
@@ -256,7 +256,7 @@ impl LiveSession {
     }
 
     /// Gives the session to another caller: replaces models, tools and settings, and drops what the
-    /// previous caller set or staged for calls that it did not make.
+    /// previous caller set or added for calls that it did not make.
     pub(crate) fn hand_over(&mut self, config: SessionConfig) {
         self.emits_raw = false;
         self.ephemeral.clear();
@@ -264,9 +264,9 @@ impl LiveSession {
         self.wanted.insists = false;
         self.kept = Pinned::default();
         self.focus = None;
-        self.forced = None;
-        // The session is read again, without what is staged.
-        self.busy |= !self.staged.is_empty();
+        self.requested = None;
+        // The session is read again, without what is unsaved.
+        self.busy |= !self.unsaved.is_empty();
         self.budget.tools = config.tools.iter().map(|tool| self.history.counter().tool(tool)).sum();
         self.config = config;
         self.use_model(0);
@@ -319,7 +319,7 @@ impl LiveSession {
         self.partial_text.clear();
         self.ephemeral.clear();
         self.busy = false;
-        self.forced = None;
+        self.requested = None;
     }
 
     /// Appends messages and stores them at once, for example tool results as they arrive.
@@ -327,7 +327,7 @@ impl LiveSession {
     /// # Errors
     /// When the log cannot be written.
     pub async fn say(&mut self, new: Vec<Message>) -> Result<(), SessionError> {
-        self.stage(new).await?;
+        self.add_messages(new).await?;
         self.commit().await
     }
 
@@ -361,7 +361,7 @@ impl LiveSession {
             change(session);
             Ok(())
         });
-        self.stage_change(change).await?;
+        self.add_change(change).await?;
         self.commit().await
     }
 

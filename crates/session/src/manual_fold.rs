@@ -25,9 +25,9 @@ impl LiveSession {
         self.load_history().await?;
         self.focus = self.find_focus(focus).await?;
         let recalled = self.passages().await;
-        let forced = Some((FoldLevel::Fold, reason.to_owned()));
+        let requested = Some((FoldLevel::Fold, reason.to_owned()));
         let summaries = Vec::new();
-        let planned = self.folded(&mut PlanRequest { summaries, forced, recalled });
+        let planned = self.folded(&mut PlanRequest { summaries, requested, recalled });
         self.focus = None;
         Ok(planned)
     }
@@ -44,7 +44,7 @@ impl LiveSession {
     ) -> Result<bool, SessionError> {
         self.start_call().await?;
         self.focus = self.find_focus(focus).await?;
-        self.forced = Some((FoldLevel::Fold, reason.to_owned()));
+        self.requested = Some((FoldLevel::Fold, reason.to_owned()));
         let plan = self.plan(false, &mut emit).await;
         self.focus = None;
         let plan = plan?;
@@ -57,7 +57,7 @@ impl LiveSession {
 
     /// Makes the next call fold first.
     pub fn fold_next(&mut self, reason: &str) {
-        self.forced = Some((FoldLevel::Fold, reason.to_owned()));
+        self.requested = Some((FoldLevel::Fold, reason.to_owned()));
     }
 
     async fn find_focus(&self, topic: Option<&str>) -> Result<Option<Focus>, SessionError> {

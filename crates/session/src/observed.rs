@@ -71,7 +71,7 @@ impl LiveSession {
     }
 
     /// Records how far the counter is off, if that has changed. Stored with the next write.
-    pub(crate) fn learn_factor(&mut self) {
+    pub(crate) fn remember_factor(&mut self) {
         let key = self.stats_key();
         let factor = self.budget.calibration.factor();
         let known = self.stats.entry(key.clone()).or_default();
@@ -80,6 +80,6 @@ impl LiveSession {
         }
         known.factor = Some(factor);
         let preference = (ALL_USERS.to_owned(), format!("factor/{key}"), format!("{factor:.3}"));
-        self.staged.preferences.push(preference);
+        self.unsaved.preferences.push(preference);
     }
 }

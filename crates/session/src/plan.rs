@@ -1,11 +1,12 @@
 //! Plans the next call, including the summary that a fold may need.
 
 use waterline::plan::{
-    Action, Budget, FoldLevel, Forced, Input, Keep, Marks, Passage, Plan, Wanted, extend, plan,
+    Action, Budget, FoldLevel, Input, Keep, Marks, Passage, Plan, RequestedFold, Wanted, extend,
+    plan,
 };
 use waterline::reason::Reason;
 use waterline::summary::Summary;
-use waterline_log::{Fold, Sent};
+use waterline_log::{ContextUpdate, Fold};
 
 use crate::error::SessionError;
 use crate::event::Event;
@@ -22,7 +23,7 @@ const MARGIN: usize = 5;
 #[derive(Debug, Default)]
 pub(crate) struct PlanRequest {
     pub(crate) summaries: Vec<Summary>,
-    pub(crate) forced: Option<(FoldLevel, String)>,
+    pub(crate) requested: Option<(FoldLevel, String)>,
     /// Passages for the newest user message; `None` if they were not searched for.
     pub(crate) recalled: Option<Vec<Passage>>,
 }
@@ -30,7 +31,7 @@ pub(crate) struct PlanRequest {
 impl PlanRequest {
     /// Requests the next harder fold, if there is one.
     fn climb(&mut self) -> bool {
-        let Some((level, reason)) = &mut self.forced else { return false };
+        let Some((level, reason)) = &mut self.requested else { return false };
         let Some(next) = level.next() else { return false };
         *level = next;
         reason.push_str("; ");
@@ -47,7 +48,8 @@ impl LiveSession {
         is_first_of_turn: bool,
         emit: &mut impl FnMut(Event),
     ) -> Result<Plan, SessionError> {
-        let mut request = PlanRequest { forced: self.forced.take(), ..PlanRequest::default() };
+        let mut request =
+            PlanRequest { requested: self.requested.take(), ..PlanRequest::default() };
         if is_first_of_turn
             && self.may_be_ready()
             && let Some(summary) = self.ready_summary().await?
@@ -55,12 +57,12 @@ impl LiveSession {
             let reason = Reason::SummaryReady.into();
             request = PlanRequest {
                 summaries: vec![summary],
-                forced: request.forced.or(Some((FoldLevel::Fold, reason))),
+                requested: request.requested.or(Some((FoldLevel::Fold, reason))),
                 recalled: None,
             };
         }
         request.recalled = self.passages_for_new().await;
-        if request.forced.is_none()
+        if request.requested.is_none()
             && let Some(extension) = extend(&self.input(&request, &[], &[]))
         {
             self.prepare_fold();
@@ -73,12 +75,12 @@ impl LiveSession {
             request.recalled = self.passages().await;
         }
         let mut planned = self.folded(&mut request);
-        if request.forced.is_none()
+        if request.requested.is_none()
             && let Action::Fold { reason, .. } = &planned.action
             && let Some(level) = self.backoff.level()
         {
             // The policy's own folds did not free enough.
-            request.forced =
+            request.requested =
                 Some((level, format!("{reason}; {}: {}", Reason::NotEnough, level.about())));
             planned = self.folded(&mut request);
         }
@@ -112,7 +114,7 @@ impl LiveSession {
         Ok(earlier)
     }
 
-    /// Plans a fold. A forced fold that frees nothing is repeated one level harder until one does;
+    /// Plans a fold. A requested fold that frees nothing is repeated one level harder until one does;
     /// `request` holds the level that was used.
     pub(crate) fn folded(&self, request: &mut PlanRequest) -> Plan {
         let focused = self.focus.iter().flat_map(|focus| &focus.pins);
@@ -133,21 +135,23 @@ impl LiveSession {
         pins: &'a [usize],
         lines: &'a [String],
     ) -> Input<'a> {
-        let forced =
-            request.forced.as_ref().map(|(level, reason)| Forced { level: *level, reason });
+        let requested = request
+            .requested
+            .as_ref()
+            .map(|(level, reason)| RequestedFold { level: *level, reason });
         let window = self.budget.window - self.budget.window * MARGIN / 100;
         let budget = Budget { window, ..self.budget };
         let usual = Input::new(&self.history, &self.generation, self.policy(), budget, &self.model);
         Input {
             summaries: &request.summaries,
             keep: Keep { pins, lines },
-            forced,
+            requested,
             recalled: request.recalled.as_deref(),
             ..usual
         }
     }
 
-    /// Freezes a plan and stages it: what will be sent is stored before it is sent, with the
+    /// Freezes a plan and adds it to what is unsaved: what will be sent is stored before it is sent, with the
     /// messages that are new in it.
     pub(crate) async fn freeze(
         &mut self,
@@ -179,40 +183,40 @@ impl LiveSession {
         if tokens > window && !std::mem::replace(&mut self.warned_full, true) {
             emit(Event::Notice(Notice::OverWindow { tokens, window }));
         }
-        self.stage_plan(plan, fold);
+        self.add_plan(plan, fold);
         Ok(())
     }
 
-    /// Freezes a plan in memory and stages what it adds to the context.
-    fn stage_plan(&mut self, plan: Plan, fold: Option<Fold>) {
+    /// Freezes a plan in memory, and adds to what is unsaved what it adds to the context.
+    fn add_plan(&mut self, plan: Plan, fold: Option<Fold>) {
         let is_known = self.session.frozen.is_some();
         let from = if fold.is_some() { 0 } else { self.generation.slots().len() };
         let adds = fold.is_some() || !plan.slots.is_empty() || !is_known;
         self.generation.freeze(&self.history, plan);
         // An unchanged context needs no write.
         if adds {
-            let slots = self.generation.frozen(&self.history, from);
+            let slots = self.generation.stored(&self.history, from);
             let head = self.generation.head();
             let past = self.history.past();
             let cleared = self.cleared;
-            self.staged.sent = Some(Sent { cleared, head, past, slots, fold });
+            self.unsaved.context = Some(ContextUpdate { cleared, head, past, slots, fold });
         }
     }
 
     /// Plans the next call together with what is about to be stored, if the plan is a plain
     /// extension. The call then needs no write before it.
-    pub fn stage_sent(&mut self) {
+    pub fn plan_ahead(&mut self) {
         // A plan that quotes passages needs a search first.
         let is_new = |message: usize| message >= self.generation.covered();
         let searches =
             self.history.latest_user().is_some_and(is_new) && self.policy().search().is_some();
-        if self.forced.is_some() || self.staged.sent.is_some() || searches {
+        if self.requested.is_some() || self.unsaved.context.is_some() || searches {
             return;
         }
         let planned = extend(&self.input(&PlanRequest::default(), &[], &[]));
         let is_plain = |plan: &Plan| matches!(plan.action, Action::Extend) && !truncates(plan);
         if let Some(plan) = planned.filter(is_plain) {
-            self.stage_plan(plan, None);
+            self.add_plan(plan, None);
         }
     }
 
@@ -220,7 +224,8 @@ impl LiveSession {
     fn report_fold(&mut self, plan: &Plan, fold: &Fold, emit: &mut impl FnMut(Event)) {
         let marks = Marks::new(&self.budget, &self.policy().fold, self.history.system_tokens());
         trace::folded(self, plan, fold, &marks);
-        let (before, after) = (fold.tokens_before, fold.tokens_after);
+        let before = fold.tokens_before;
+        let after = fold.tokens_after;
         emit(Event::Folded { reason: fold.reason.clone(), before, after });
         if self.backoff.folded(after <= plan.tokens.high.max(plan.tokens.low)) {
             let notice = Notice::FoldingDoesNotHelp { window: self.budget.window };

@@ -174,7 +174,8 @@ impl Recalled {
         if message.role == Role::System {
             return Ok(());
         }
-        let (position, id) = (entry.position, entry.id);
+        let position = entry.position;
+        let id = entry.id;
         self.add_text(entry, clean(&text_of(&message)), Source { position, id, artifact: None });
         for artifact in artifacts(&message) {
             if let Some(text) = artifact_text(log, session, &artifact)? {

@@ -170,7 +170,7 @@ impl LiveSession {
         };
         let reason = Reason::Rejected { tokens: refused, window: self.budget.window };
         trace::overflow(self, refused);
-        self.forced = Some((level, format!("{reason}: {}", level.about())));
+        self.requested = Some((level, format!("{reason}: {}", level.about())));
         Ok(())
     }
 
@@ -238,7 +238,7 @@ impl LiveSession {
     }
 
     /// Records the reported size of the prompt, to compare the next one with it.
-    pub(crate) fn note_prompt(&mut self, answer: &Answer) {
+    pub(crate) fn remember_prompt_size(&mut self, answer: &Answer) {
         let real = answer.usage.prompt();
         let at = (self.at, self.generation.number);
         let messages = self.history.len();

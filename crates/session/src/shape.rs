@@ -19,7 +19,7 @@ impl LiveSession {
     }
 
     /// Returns the shape for the next request, if it can be sent.
-    pub(crate) fn sent_shape(&self) -> Option<Shape> {
+    pub(crate) fn supported_shape(&self) -> Option<Shape> {
         let with_tools = !self.config.tools.is_empty() && !self.wanted.insists;
         let is_supported = self.model().model.takes_shape(with_tools)
             && !self.wanted.refused.contains(&self.stats_key());
@@ -33,7 +33,7 @@ impl LiveSession {
         error: &CallError,
         emit: &mut impl FnMut(Event),
     ) -> bool {
-        if self.sent_shape().is_none() || !error.refuses_shape() {
+        if self.supported_shape().is_none() || !error.refuses_shape() {
             return false;
         }
         let key = self.stats_key();

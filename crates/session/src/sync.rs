@@ -2,7 +2,7 @@
 //! what other processes stored and what a fold needs, and checks every write against the lease.
 
 use waterline::message::Message;
-use waterline_log::{Incoming, Log, LogError, Step};
+use waterline_log::{Commit, Incoming, Log, LogError};
 use waterline_provider::wire::parse_stored;
 
 use crate::error::SessionError;
@@ -27,7 +27,7 @@ impl LiveSession {
         if !self.busy {
             return Ok(());
         }
-        self.staged = Step::default();
+        self.unsaved = Commit::default();
         self.work.close();
         self.work.wait().await;
         self.work.reopen();
@@ -40,7 +40,7 @@ impl LiveSession {
         self.prefetch = Prefetch::default();
         self.cleared = resumed.cleared;
         self.render_cache = RenderCache::default();
-        self.forced = None;
+        self.requested = None;
         self.focus = None;
         self.may_have_summary = true;
         let partial = std::mem::take(&mut self.partial_text);

@@ -168,8 +168,8 @@ fn vectors<K: Copy + PartialEq>(
         let encoded = encoder.encode(&texts, TextKind::Message)?;
         vectors.extend(part.iter().map(|(key, _)| *key).zip(encoded));
     }
-    let without = |key: &K| vectors.iter().all(|(known, _)| known != key);
-    let without: Vec<K> = keys.into_iter().filter(without).collect();
+    let has_none = |key: &K| vectors.iter().all(|(known, _)| known != key);
+    let without: Vec<K> = keys.into_iter().filter(has_none).collect();
     vectors.extend(without.into_iter().map(|key| (key, Vec::new())));
     Ok(vectors)
 }

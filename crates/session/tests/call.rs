@@ -37,7 +37,7 @@ async fn call_stores_the_question_and_the_answer() {
     assert!(
         matches!(
             seen.as_slice(),
-            [Event::Sent { .. }, Event::Responds, Event::Delta(Delta::Text(text)), ..]
+            [Event::Sending { .. }, Event::Responds, Event::Delta(Delta::Text(text)), ..]
                 if text == "fine"
         ),
         "{seen:?}"
@@ -45,7 +45,7 @@ async fn call_stores_the_question_and_the_answer() {
     assert_eq!(bed.texts(), ["how are you?", "fine"]);
     let usage = bed.log().usage("s").unwrap();
     assert_eq!((usage[0].position, usage[0].input, usage[0].output), (2, 12, 5));
-    assert_eq!(bed.log().thaw("s").unwrap().unwrap().head.covered, 1);
+    assert_eq!(bed.log().request_context("s").unwrap().unwrap().head.covered, 1);
 }
 
 /// Between folds every request is a prefix of the next, even across restarts.

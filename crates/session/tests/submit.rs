@@ -367,7 +367,7 @@ async fn next_caller_inherits_nothing() {
     let mut first = sessions.enter("s", test_config(&server)).await.unwrap();
     first.add_ephemeral("only for the first caller");
     first.emit_raw_events(true);
-    first.stage(test_bed::user("staged, not stored")).await.unwrap();
+    first.add_messages(test_bed::user("added, not stored")).await.unwrap();
     drop(first);
     let mut second = sessions.enter("s", test_config(&server)).await.unwrap();
     let mut raw = 0;
@@ -375,7 +375,7 @@ async fn next_caller_inherits_nothing() {
     second.call(test_bed::user("hello"), count).await.unwrap();
     drop(second);
     let request = server.received().pop().unwrap();
-    assert!(!request.body.contains("first caller") && !request.body.contains("staged"));
+    assert!(!request.body.contains("first caller") && !request.body.contains("not stored"));
     assert_eq!(raw, 0);
     assert_eq!(texts(&sessions, "s").await, ["hello", "re: hello"]);
 }

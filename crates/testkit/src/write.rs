@@ -96,11 +96,11 @@ fn chat(event: &Event) -> String {
             let thinking = thinking
                 .as_ref()
                 .map_or_else(String::new, |text| format!(",\"reasoning_content\":{}", quote(text)));
-            let list: Vec<String> = calls.iter().map(chat_call).collect();
-            let list = if list.is_empty() {
+            let written: Vec<String> = calls.iter().map(chat_call).collect();
+            let list = if written.is_empty() {
                 String::new()
             } else {
-                format!(",\"tool_calls\":[{}]", list.join(","))
+                format!(",\"tool_calls\":[{}]", written.join(","))
             };
             format!(r#"{{"role":"assistant","content":{}{thinking}{list}}}"#, content_json(content))
         }

@@ -1,6 +1,7 @@
 //! [`TranscriptError`]: why a file cannot be read as a transcript.
 
 use thiserror::Error;
+use waterline::phrase::Phrase;
 
 /// An error that makes a whole file unreadable.
 #[derive(Debug, Error)]
@@ -30,6 +31,6 @@ pub enum TranscriptError {
         /// The file's name.
         name: String,
         /// The reason, and what was expected.
-        text: String,
+        text: Phrase,
     },
 }

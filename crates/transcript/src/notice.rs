@@ -2,20 +2,41 @@
 
 use std::fmt;
 
+use waterline::phrase;
+use waterline::phrase::Phrase;
+
 /// A part of a file that was skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     /// The line number, starting at 1.
     pub line: Option<usize>,
     /// Why it was skipped.
-    pub text: String,
+    pub text: Phrase,
+}
+
+impl Notice {
+    /// Returns it with its line, as a text that programs can translate.
+    #[must_use]
+    pub fn phrase(&self) -> Phrase {
+        match self.line {
+            Some(line) => phrase!(
+                "transcript-line",
+                "line {line}: {text}",
+                line = line.to_string(),
+                text = self.text.clone()
+            ),
+            None => self.text.clone(),
+        }
+    }
+}
+
+/// Describes a text that is not JSON.
+pub(crate) fn invalid_json(error: &serde_json::Error) -> Phrase {
+    phrase!("transcript-invalid-json", "invalid JSON: {cause}", cause = error.to_string())
 }
 
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            Some(line) => write!(f, "line {line}: {}", self.text),
-            None => f.write_str(&self.text),
-        }
+        self.phrase().fmt(f)
     }
 }

@@ -7,11 +7,13 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use waterline::phrase;
+use waterline::phrase::Phrase;
 use waterline_log::{MAX_INPUT_BYTES, read_all, read_line};
 
 use crate::error::TranscriptError;
 use crate::format::{self, Lines};
-use crate::notice::Notice;
+use crate::notice::{Notice, invalid_json};
 use crate::transcript::Transcript;
 
 /// The input to read transcripts from.
@@ -105,8 +107,8 @@ impl Reading<'_> {
         move |source| TranscriptError::Io { name, source }
     }
 
-    fn no_conversation(&self, text: impl Into<String>) -> TranscriptError {
-        TranscriptError::NoConversation { name: self.name(), text: text.into() }
+    fn no_conversation(&self, text: Phrase) -> TranscriptError {
+        TranscriptError::NoConversation { name: self.name(), text }
     }
 
     /// Opens the source at its start, after a byte order mark.
@@ -131,10 +133,10 @@ impl Reading<'_> {
         let is_sqlite = reader.fill_buf().map_err(self.failed())?.starts_with(b"SQLite format 3\0");
         match self.source {
             Source::File(path) if is_sqlite => Ok(Some(path)),
-            Source::Bytes(..) if is_sqlite => {
-                Err(self
-                    .no_conversation("cannot read an SQLite database from a stream; pass its path"))
-            }
+            Source::Bytes(..) if is_sqlite => Err(self.no_conversation(phrase!(
+                "transcript-database-stream",
+                "cannot read an SQLite database from a stream; pass its path"
+            ))),
             _ => Ok(None),
         }
     }
@@ -159,7 +161,7 @@ impl Reading<'_> {
             ControlFlow::Continue(())
         })?;
         match first_is_valid {
-            None => Err(self.no_conversation("the file is empty")),
+            None => Err(self.no_conversation(phrase!("transcript-empty", "the file is empty"))),
             Some(true) => Ok(count > 1),
             // A pretty-printed document has no line that is a complete object, unless it has a list
             // with one object per line.
@@ -188,9 +190,9 @@ impl Reading<'_> {
 
     fn document_text(&self) -> Result<Arc<String>, TranscriptError> {
         let bytes = read_all(&mut *self.open()?, MAX_INPUT_BYTES).map_err(self.failed())?;
-        let text = String::from_utf8(bytes).map_err(|_| self.no_conversation("not valid UTF-8"))?;
+        let text = String::from_utf8(bytes).map_err(|_| self.no_conversation(not_utf8()))?;
         let parsed = serde_json::from_str::<serde::de::IgnoredAny>(&text);
-        parsed.map_err(|error| self.no_conversation(format!("invalid JSON: {error}")))?;
+        parsed.map_err(|error| self.no_conversation(invalid_json(&error)))?;
         Ok(Arc::new(text))
     }
 
@@ -207,11 +209,11 @@ impl Reading<'_> {
         report.format = lines.name();
         let mut stopped = ControlFlow::Continue(());
         self.each_line(|number, bytes| {
-            let text = String::from_utf8(bytes).map_err(|_| "not valid UTF-8".to_owned());
+            let text = String::from_utf8(bytes).map_err(|_| not_utf8());
             let result =
                 text.and_then(|text| match serde_json::from_str::<serde::de::IgnoredAny>(&text) {
                     Ok(_) => lines.line(&Arc::new(text)),
-                    Err(error) => Err(format!("invalid JSON: {error}")),
+                    Err(error) => Err(invalid_json(&error)),
                 });
             match result {
                 Ok(found) => {
@@ -225,9 +227,15 @@ impl Reading<'_> {
             let _ = lines.finish().into_iter().try_for_each(|transcript| emit(transcript, report));
         }
         if report.transcripts == 0 {
-            let first =
-                report.notices.first().map_or_else(String::new, |notice| format!(" ({notice})"));
-            return Err(self.no_conversation(format!("no conversation found{first}")));
+            let text = match report.notices.first() {
+                Some(notice) => phrase!(
+                    "transcript-none-because",
+                    "no conversation found ({cause})",
+                    cause = notice.phrase()
+                ),
+                None => phrase!("transcript-none", "no conversation found"),
+            };
+            return Err(self.no_conversation(text));
         }
         Ok(())
     }
@@ -247,10 +255,17 @@ impl Reading<'_> {
         })?;
         found.ok_or_else(|| {
             let lines = if probed == 1 { "line" } else { "lines" };
-            self.no_conversation(format!(
-                "unknown format (looked at {probed} {lines}); supported formats: {}",
-                format::names()
+            self.no_conversation(phrase!(
+                "transcript-unknown-format",
+                "unknown format (looked at {count} {lines}); supported formats: {known}",
+                count = probed,
+                lines = lines,
+                known = format::names()
             ))
         })
     }
+}
+
+fn not_utf8() -> Phrase {
+    phrase!("transcript-not-utf8", "not valid UTF-8")
 }

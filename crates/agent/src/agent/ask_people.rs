@@ -162,7 +162,7 @@ impl Agent {
         if !request.directories.is_empty() {
             self.approve_directories(request.directories, &reply).await?;
         } else if reply == ApprovalReply::AllowAlways {
-            self.stage(move |_, local| local.approvals.push(grant.clone())).await?;
+            self.change_state(move |_, local| local.approvals.push(grant.clone())).await?;
         }
         Ok(None)
     }
@@ -238,7 +238,7 @@ impl Agent {
         let grants: Vec<String> =
             directories.iter().map(|path| Approval::change_grant(path)).collect();
         self.shared.approve_directories(grants.clone());
-        self.stage(move |_, local| local.approvals.extend(grants.clone())).await
+        self.change_state(move |_, local| local.approvals.extend(grants.clone())).await
     }
 
     /// Applies a reply: a denied call gets a synthetic result, and a deferred one ends the turn.
@@ -293,7 +293,7 @@ impl Agent {
         };
         if reply != ApprovalReply::Deferred {
             // Stored together with the result: after a crash before that, the user is asked again.
-            self.stage(|state, _| state.pending = None).await?;
+            self.change_state(|state, _| state.pending = None).await?;
         }
         Ok(reply)
     }
@@ -326,7 +326,7 @@ impl Agent {
         let open = self.open_calls();
         if let Some(call) = open.iter().find(|call| call.id == question.call_id) {
             let parts = std::iter::once(Part::text(answer)).chain(attachments).collect();
-            self.live.stage(vec![result_message(call, parts, false)]).await?;
+            self.live.add_messages(vec![result_message(call, parts, false)]).await?;
         }
         let id = question.call_id.clone();
         let answered = move |state: &mut State, local: &mut Local| {

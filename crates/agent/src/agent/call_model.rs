@@ -84,7 +84,7 @@ impl Agent {
         let encode = self.encoding();
         let emit = move |event| {
             // The new messages are stored now, and there is time until the model answers.
-            if matches!(event, waterline_session::Event::Sent { .. }) {
+            if matches!(event, waterline_session::Event::Sending { .. }) {
                 encode();
             }
             observers.emit(&Event::Call(event));

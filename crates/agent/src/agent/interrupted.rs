@@ -34,9 +34,9 @@ impl Agent {
         }
         let results =
             open.iter().map(|call| result_message(call, vec![Part::text(IMPORTED)], true));
-        self.live.stage(results.collect()).await?;
+        self.live.add_messages(results.collect()).await?;
         if question.is_none() {
-            self.stage(|state, _| state.pending = None).await?;
+            self.change_state(|state, _| state.pending = None).await?;
         }
         self.commit().await
     }

@@ -114,7 +114,7 @@ impl Agent {
         });
         if !has_stored_tools {
             let tools = serialize_tools(&self.live.session().id, &self.live.config().tools)?;
-            self.live.stage_tools(tools);
+            self.live.add_tools(tools);
         }
         let path = self.workspace.path().display().to_string();
         // Written even if unchanged: opening a session marks it as used.
@@ -122,22 +122,22 @@ impl Agent {
             session.workspace = Some(path.clone());
             Ok(())
         };
-        self.live.stage_change(Arc::new(set_workspace)).await?;
+        self.live.add_change(Arc::new(set_workspace)).await?;
         let clear_stale = move |state: &mut State, _: &mut Local| {
             if is_stale {
                 state.pending = None;
             }
         };
-        self.stage(clear_stale).await?;
+        self.change_state(clear_stale).await?;
         if self.live.session().tip.position() == 0 {
-            self.stage_system_prompt().await?;
+            self.add_system_prompt().await?;
         }
         self.commit().await
     }
 
-    /// Stages the system prompt if the conversation is empty: when it is new, and at the first
+    /// Adds the system prompt if the conversation is empty: when it is new, and at the first
     /// message after it was cleared. It is stored with the next write.
-    pub(super) async fn stage_system_prompt(&mut self) -> Result<(), AgentError> {
+    pub(super) async fn add_system_prompt(&mut self) -> Result<(), AgentError> {
         if !self.live.history().is_empty() {
             return Ok(());
         }
@@ -147,9 +147,9 @@ impl Agent {
         let (files, notices) = self.read_instructions().await?;
         notices.into_iter().for_each(|notice| self.emit(&Event::Notice(notice)));
         let prompt = prompt::system(&self.config, &files, self.live.window());
-        self.live.stage(vec![Message::system(prompt)]).await?;
+        self.live.add_messages(vec![Message::system(prompt)]).await?;
         let hashes = instructions::hashes(&files);
-        self.stage(move |state, _| state.instructions.clone_from(&hashes)).await
+        self.change_state(move |state, _| state.instructions.clone_from(&hashes)).await
     }
 
     /// Reads the instruction files of the user and of the project.

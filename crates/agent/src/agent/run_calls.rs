@@ -237,7 +237,7 @@ impl Agent {
                 turn.tool_calls += 1;
                 let is_last = is_last_group && stored == group.len();
                 if is_last && turn.writes_checkpoints {
-                    self.live.stage_checkpoint(turn.checkpoint("tools"));
+                    self.live.add_checkpoint(turn.checkpoint("tools"));
                 }
                 let forced = self.store_result(call, is_last, turn).await?;
                 next = next.or(forced);
@@ -302,13 +302,14 @@ impl Agent {
             match effect {
                 Effect::Todos(todos) => {
                     let todos = todos.clone();
-                    self.stage(move |state, _| state.todos.clone_from(&todos)).await?;
+                    self.change_state(move |state, _| state.todos.clone_from(&todos)).await?;
                 }
                 Effect::Fold(reason) => self.live.fold_next(reason),
                 Effect::HandOff { to, package } => {
                     let handed =
                         HandedOff { to: to.clone(), package: package.clone(), done: false };
-                    self.stage(move |_, local| local.hand_off = Some(handed.clone())).await?;
+                    self.change_state(move |_, local| local.hand_off = Some(handed.clone()))
+                        .await?;
                 }
                 Effect::Ask { question, choices } => {
                     let question = Question {
@@ -338,10 +339,12 @@ impl Agent {
         });
         let parts: Vec<Part> = std::iter::once(text_part).chain(images).collect();
         let ToolCall { id, name, .. } = finished.call.clone();
-        self.live.stage(vec![result_message(&finished.call, parts, finished.failed)]).await?;
-        self.stage(move |_, local| local.started.retain(|started| *started != id)).await?;
+        self.live
+            .add_messages(vec![result_message(&finished.call, parts, finished.failed)])
+            .await?;
+        self.change_state(move |_, local| local.started.retain(|started| *started != id)).await?;
         if is_last && next.is_none() {
-            self.live.stage_sent();
+            self.live.plan_ahead();
         }
         self.commit().await?;
         // Emitted after the commit, so that what an observer saw is still there after a crash.

@@ -13,7 +13,8 @@ impl Agent {
     /// background.
     pub(super) fn encoding(&self) -> impl Fn() + Send + use<> {
         let encoders = self.config.session.encoders.clone();
-        let (log, memory) = (self.live.log().clone(), self.live.config().memory.clone());
+        let log = self.live.log().clone();
+        let memory = self.live.config().memory.clone();
         move || {
             if let Some(encoders) = &encoders {
                 encoders.encode_missing(&log, environment::without_notes, memory.clone());
@@ -25,7 +26,8 @@ impl Agent {
     /// in a turn need not. Short sessions are indexed in no time.
     pub(super) fn prepare_search(&self) {
         let session = self.live.session();
-        let (log, id) = (self.live.log().clone(), session.id.clone());
+        let log = self.live.log().clone();
+        let id = session.id.clone();
         let recall = (session.tip.position() >= LONG_SESSION).then(|| Arc::downgrade(&self.recall));
         let memory = self.live.config().memory.clone();
         let prepare = move || {

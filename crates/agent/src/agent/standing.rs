@@ -65,7 +65,7 @@ impl Agent {
         let gone: Vec<&String> = known.iter().filter(|text| !current.contains(text)).collect();
         let note = note(&new, &gone);
         let stored = current.clone();
-        self.stage(move |state, _| state.standing.clone_from(&stored)).await?;
+        self.change_state(move |state, _| state.standing.clone_from(&stored)).await?;
         Ok(note)
     }
 
@@ -127,7 +127,8 @@ impl Agent {
     /// Remembers a sentence of the message at a position, and shows it. Returns whether it is a
     /// standing instruction: a part of a template is not.
     async fn remember(&mut self, sentence: &str, position: u64) -> bool {
-        let (copy, user) = (sentence.to_owned(), self.live.session().user.clone());
+        let copy = sentence.to_owned();
+        let user = self.live.session().user.clone();
         let check = move |log: &Log| is_template(log, user.as_deref(), &copy);
         if self.live.on_log(check).await.unwrap_or(false) {
             return false;
@@ -211,7 +212,8 @@ fn typed(entry: &Entry) -> String {
 /// in their order.
 fn within_budget(texts: &[String]) -> (Vec<String>, Vec<String>) {
     let mut left = BUDGET;
-    let (mut given, mut others) = (Vec::new(), Vec::new());
+    let mut given = Vec::new();
+    let mut others = Vec::new();
     for text in texts.iter().rev() {
         let rest = left.checked_sub(text.chars().count());
         left = rest.unwrap_or(left);

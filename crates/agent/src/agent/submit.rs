@@ -67,7 +67,7 @@ impl Agent {
             return Ok(next);
         }
         self.record_input(&input).await?;
-        self.stage_system_prompt().await?;
+        self.add_system_prompt().await?;
         let state = self.state()?;
         if let Some(question) = state.question()
             && self.open_calls().iter().any(|call| call.id == question.call_id)
@@ -89,10 +89,10 @@ impl Agent {
             parts.push(Part::text(schema.request()));
         }
         // Stored in one transaction with the first request of the turn, before it is sent.
-        self.live.stage(vec![Message::new(Role::User, parts)]).await?;
+        self.live.add_messages(vec![Message::new(Role::User, parts)]).await?;
         if is_pinned {
             let position = self.live.cleared() + self.live.history().len() as u64;
-            self.stage(move |state, _| state.pins.push(position)).await?;
+            self.change_state(move |state, _| state.pins.push(position)).await?;
         }
         Ok(Next::Model)
     }
@@ -107,7 +107,7 @@ impl Agent {
         }
         let time = Some(self.live.log().now()).filter(|_| self.config.clock);
         let note = environment::note(&description, time.and_then(clock::shown).as_deref());
-        self.stage(move |_, local| local.environment = Some(description.clone())).await?;
+        self.change_state(move |_, local| local.environment = Some(description.clone())).await?;
         Ok(Some(note))
     }
 
@@ -119,7 +119,7 @@ impl Agent {
         let note = instructions::changes(&known, &files, self.live.window());
         if note.is_some() {
             let hashes = instructions::hashes(&files);
-            self.stage(move |state, _| state.instructions.clone_from(&hashes)).await?;
+            self.change_state(move |state, _| state.instructions.clone_from(&hashes)).await?;
         }
         Ok(note)
     }
@@ -171,7 +171,7 @@ impl Agent {
         if !continues_turn && input.schema != state.schema {
             input.schema.as_ref().map(crate::schema::read).transpose()?;
             let schema = input.schema.clone();
-            self.stage(move |state, _| state.schema.clone_from(&schema)).await?;
+            self.change_state(move |state, _| state.schema.clone_from(&schema)).await?;
         }
         self.schema().map(drop)
     }
@@ -209,13 +209,13 @@ impl Agent {
             let text = if was_started { CANCELLED } else { CANCELLED_BEFORE_START };
             result_message(call, vec![Part::text(text)], true)
         });
-        self.live.stage(results.collect()).await?;
+        self.live.add_messages(results.collect()).await?;
         if state.pending.is_some() || !local.started.is_empty() {
             let clear = |state: &mut State, local: &mut Local| {
                 state.pending = None;
                 local.started.clear();
             };
-            self.stage(clear).await?;
+            self.change_state(clear).await?;
         }
         Ok(!open.is_empty())
     }
@@ -231,7 +231,7 @@ impl Agent {
             }
             Ok(())
         };
-        self.live.stage_change(Arc::new(set_title)).await?;
+        self.live.add_change(Arc::new(set_title)).await?;
         let input = input.clone();
         let record = move |state: &mut State, local: &mut Local| {
             if state.question().is_none() {
@@ -250,6 +250,6 @@ impl Agent {
             }
             state.uploads.extend(input.files.iter().cloned());
         };
-        self.stage(record).await
+        self.change_state(record).await
     }
 }

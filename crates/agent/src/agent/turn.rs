@@ -1,6 +1,6 @@
 //! One turn: submit → (call the model → run its tool calls)* → finish.
 //!
-//! The next step is always derived from the session itself: open tool calls are run, a user message
+//! What comes next is always derived from the session itself: open tool calls are run, a user message
 //! or tool results go to the model, and an answer without tool calls ends the turn. An interrupted
 //! turn therefore resumes from the log alone, wherever it stopped.
 
@@ -29,7 +29,7 @@ impl Agent {
         // A crash may have interrupted an undo that moves files.
         self.finish_move().await?;
         let next = self.submit(input).await?;
-        self.run_steps(next).await
+        self.run_until_end(next).await
     }
 
     /// Resumes an interrupted turn.
@@ -42,8 +42,8 @@ impl Agent {
         // An unreadable schema is reported before anything is called.
         self.schema()?;
         self.cancel_imported_calls().await?;
-        let next = self.next_step()?.ok_or(AgentError::NothingToResume)?;
-        self.run_steps(next).await
+        let next = self.next_action()?.ok_or(AgentError::NothingToResume)?;
+        self.run_until_end(next).await
     }
 
     /// Locks the session against other processes and loads what they added to it. A sub-agent
@@ -55,6 +55,8 @@ impl Agent {
                 let session = &self.live.session().id;
                 let machine = self.config.machine.as_deref();
                 let lease = Lease::take(log, self.workspace.path(), session, machine).await?;
+                // Every write checks the fence, so that a process that lost its lease stores
+                // nothing more.
                 self.live.work_under(lease.held.fence());
                 self.shared.work_under(lease.held.fence());
                 Some(lease)
@@ -65,22 +67,22 @@ impl Agent {
         if self.live.catch_up().await? {
             self.emit(&Event::Notice(Notice::OtherProcess));
         }
-        self.keep_lines()?;
+        self.update_kept()?;
         Ok(lease)
     }
 
-    /// Runs steps until one of them ends the turn.
-    async fn run_steps(&mut self, mut next: Next) -> Result<Outcome, AgentError> {
+    /// Calls the model and runs its tool calls in turn, until the turn ends.
+    async fn run_until_end(&mut self, mut next: Next) -> Result<Outcome, AgentError> {
         let mut turn = self.begin_run().await?;
         self.live.clear_ephemeral();
         self.emit(&Event::Begins);
         let ending = loop {
-            let (kind, step) = match next {
+            let (kind, done) = match next {
                 Next::Model => (FailureKind::Model, self.call_model(&mut turn).await),
                 Next::Tools => (FailureKind::Tool, self.run_calls(&mut turn).await),
                 Next::End(ending) => break ending,
             };
-            next = step.inspect_err(|error| {
+            next = done.inspect_err(|error| {
                 self.emit(&Event::Failed {
                     kind: failure_kind(error, kind),
                     why: error.to_string(),
@@ -90,7 +92,8 @@ impl Agent {
         self.finish_turn(&mut turn, ending).await
     }
 
-    /// Starts a run: creates the id that its events and checkpoints carry.
+    /// Starts a run, which is one execution of a turn: a resumed turn has several. Creates the id
+    /// that the events and checkpoints of the run carry.
     async fn begin_run(&mut self) -> Result<TurnState, AgentError> {
         let run_id = waterline_log::new_id();
         let session = self.live.session();
@@ -101,12 +104,12 @@ impl Agent {
             source.step = 0;
         });
         let id = run_id.clone();
-        self.stage(move |state, _| state.run_id = Some(id.clone())).await?;
+        self.change_state(move |state, _| state.run_id = Some(id.clone())).await?;
         Ok(TurnState::new(run_id, self.config.checkpoints))
     }
 
-    /// Returns the next step, derived from the session, or `None` if the last turn is finished.
-    pub(super) fn next_step(&self) -> Result<Option<Next>, AgentError> {
+    /// Returns what to do next, derived from the session, or `None` if the last turn is finished.
+    pub(super) fn next_action(&self) -> Result<Option<Next>, AgentError> {
         if !self.open_calls().is_empty() {
             return Ok(Some(Next::Tools));
         }
@@ -128,13 +131,13 @@ impl Agent {
             _ => ending,
         };
         // A schema applies to one turn; a turn that can be resumed keeps it.
-        if self.state()?.schema.is_some() && self.next_step()?.is_none() {
-            self.stage(|state, _| state.schema = None).await?;
+        if self.state()?.schema.is_some() && self.next_action()?.is_none() {
+            self.change_state(|state, _| state.schema = None).await?;
         }
         // The last step wrote a checkpoint. The turn needs another if something changed since, or
         // if steps write none.
-        if self.live.is_staged() || !turn.writes_checkpoints {
-            self.live.stage_checkpoint(turn.checkpoint("turn"));
+        if self.live.has_unsaved() || !turn.writes_checkpoints {
+            self.live.add_checkpoint(turn.checkpoint("turn"));
             self.commit().await?;
         }
         self.emit(&Event::Ends);
@@ -142,12 +145,12 @@ impl Agent {
     }
 }
 
-/// Returns what failed. Only errors of the session are blamed on the step. Errors of the log, the
-/// workspace and the rest can occur in every step.
-const fn failure_kind(error: &AgentError, of_step: FailureKind) -> FailureKind {
+/// Returns what failed. Only errors of the session are blamed on the call or the tools that ran.
+/// Errors of the log, the workspace and the rest can occur in both.
+const fn failure_kind(error: &AgentError, running: FailureKind) -> FailureKind {
     match error {
         AgentError::Session(SessionError::Log(_)) => FailureKind::Other,
-        AgentError::Session(_) => of_step,
+        AgentError::Session(_) => running,
         _ => FailureKind::Other,
     }
 }

@@ -68,7 +68,6 @@ fn is_at(current: &FileState, target: &FileState) -> bool {
     has_same_content(current, target) && modes.is_none_or(|(current, target)| current == target)
 }
 
-/// The change of one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct FileChange {
     /// The path: absolute, or relative to the workspace of the session. A fork has a copy of the

@@ -1,4 +1,4 @@
-//! Changes that cannot be undone. The user is told once.
+//! Changes that cannot be undone. The user gets one notice.
 
 use std::fmt;
 use std::path::PathBuf;

@@ -152,9 +152,9 @@ impl Setting for ToolSelector {
         if let Some(name) = self.always.iter().find(is_missing) {
             let tiers = config.toolbox.tiers(&Local::default(), &[]);
             let names: Vec<&str> = tiers.iter().map(|(tool, _)| tool.name()).collect();
-            let names = names.join(", ");
             return Err(AgentError::Setting(format!(
-                "tool_selector: unknown tool {name:?}; available tools: {names}"
+                "tool_selector: unknown tool {name:?}; available tools: {}",
+                names.join(", ")
             )));
         }
         config.toolbox.limit_list(&self.always, self.max_tools.unwrap_or(12));

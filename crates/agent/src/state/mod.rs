@@ -93,7 +93,7 @@ pub struct Local {
     pub started: Vec<String>,
     /// Whether the newest answer was truncated at the token limit and must be continued.
     pub is_truncated: bool,
-    /// Where the agent works, as the conversation last said it.
+    /// Where the agent works, as the conversation last described it.
     pub environment: Option<String>,
     /// The session whose workspace a sub-agent or a role works in.
     pub workspace_of: Option<String>,

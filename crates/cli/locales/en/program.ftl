@@ -33,6 +33,7 @@ argument-size = invalid number of tokens "{ $value }"; write it as 8000, 8k or 1
 argument-setting = "{ $value }" is not of the form key=value
 model-unknown = unknown model "{ $name }": using conservative estimates, and a window of { $window } tokens unless one is given
 model-not-named = no model given: using conservative estimates, and a window of { $window } tokens unless one is given
+labelled = { $label }: { $text }
 at-message = message { $number }: { $what }
 at-system-prompt = system prompt: { $what }
 count-messages =
@@ -214,10 +215,11 @@ plan-fold-report-by =
         [arrival] the rules for new messages
        *[other] stage { $name }
     }
-plan-fold-report-dropped = { $by } was the last to drop messages ({ $count }) and left { $left } tokens
+plan-fold-report-dropped = { $by } was the last to drop messages, and those that stay have { $left } tokens
 plan-fold-report-shortened = nothing was dropped, and { $by } left { $left } tokens
 plan-fold-report-block = the summary block uses { $used } of { $budget } tokens
 plan-fold-report-no-block = there is no summary block
+method-estimate = estimate, { $ratio } characters per token
 plan-no-message = nothing to send to { $wire }: there is no message
 plan-invalid = the context breaks a rule of { $wire }: { $what }
 plan-warnings =

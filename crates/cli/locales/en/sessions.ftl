@@ -103,7 +103,7 @@ import-total =
     }, { $messages ->
         [one] 1 new message
        *[other] { $messages } new messages
-    } from { $files ->
+    } (system prompts included) from { $files ->
         [one] 1 file
        *[other] { $files } files
     }
@@ -189,7 +189,7 @@ verify-checked =
     { $messages ->
         [one] 1 message
        *[other] { $messages } messages
-    }, { $sessions ->
+    } (system prompts included), { $sessions ->
         [one] 1 session
        *[other] { $sessions } sessions
     }, { $artifacts ->

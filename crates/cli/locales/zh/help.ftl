@@ -11,6 +11,17 @@ help-heading-help = 显示帮助
 help-heading-version = 显示版本
 help-heading-values = （可选值：{ $values }）
 help-heading-default = （默认：{ $value }）
+help-heading-error = 参数错误：{ $kind ->
+    [missing] 缺少必需的参数 { $argument }
+    [unknown-argument] 没有参数“{ $argument }”
+    [unknown-command] 没有命令“{ $argument }”
+    [missing-command] 缺少命令；可选：{ $known }
+    [value] { $argument } 的值“{ $value }”无效；可选：{ $known }
+    [conflict] { $argument } 不能与 { $other } 同时使用
+    [count] { $argument } 的值的数目不对
+   *[validation] { $argument } 的值“{ $value }”无效：{ $cause }
+}
+help-heading-more = 用 --help 查看帮助
 
 ## 各命令共用的参数
 

@@ -25,8 +25,9 @@ argument-size = token 数“{ $value }”无效；请写成 8000、8k 或 1m
 argument-setting = “{ $value }”不是 key=value 的形式
 model-unknown = 未知的模型“{ $name }”：使用保守估计；未指定窗口时按 { $window } 个 token 计算
 model-not-named = 未指定模型：使用保守估计；未指定窗口时按 { $window } 个 token 计算
+labelled = { $label }：{ $text }
 at-message = 第 { $number } 条消息：{ $what }
-at-system-prompt = 系统提示：{ $what }
+at-system-prompt = 系统提示词：{ $what }
 count-messages = { $count } 条消息
 part-thinking = （思考）
 part-image = （图片）
@@ -171,10 +172,11 @@ plan-fold-report-by =
         [arrival] 新消息规则
        *[other] 阶段 { $name }{ " " }
     }
-plan-fold-report-dropped = 最后丢弃消息的是{ $by }（{ $count } 条），剩余 { $left } token
-plan-fold-report-shortened = 未丢弃消息，{ $by }处理后剩余 { $left } token
-plan-fold-report-block = 摘要块使用了 { $budget } token 中的 { $used }
+plan-fold-report-dropped = 最后去掉消息的是{ $by }，留下的消息共 { $left } 个 token
+plan-fold-report-shortened = 未去掉消息，{ $by }处理后剩余 { $left } 个 token
+plan-fold-report-block = 摘要块使用了 { $budget } 个 token 中的 { $used } 个
 plan-fold-report-no-block = 没有摘要块
+method-estimate = 估计，每个 token { $ratio } 个字符
 plan-no-message = 没有可发送到 { $wire } 的内容：没有消息
 plan-invalid = 上下文违反 { $wire } 的规则：{ $what }
 plan-warnings = { $count } 条警告

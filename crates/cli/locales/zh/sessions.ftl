@@ -58,7 +58,7 @@ backup-lines = { $path }：JSON 行，可用 `waterline sessions import` 导入
 
 import-is-log = { $path } 本身是日志；请用 `waterline sessions export --db { $path } | waterline sessions import -` 导入其会话
 import-progress = { $sessions } 个会话，{ $messages } 条消息
-import-total = 从 { $files } 个文件导入 { $sessions } 个新会话，{ $messages } 条新消息
+import-total = 从 { $files } 个文件导入 { $sessions } 个新会话，{ $messages } 条新消息（含系统提示词）
 import-continued = { $count } 个会话有新增消息
 import-forked = 会话 { $id } 在此处有不同的后续；导入的消息成为其分支会话
 
@@ -88,7 +88,7 @@ erase-with = 同时删除：{ $rows }
 erase-not-clean = 日志正被读取，或磁盘已满：已删除的数据可能仍在文件中。可用 `waterline sessions clean --yes` 清除
 erase-nothing-done = 未删除任何内容。加上 --yes 再运行即可删除；删除后无法恢复
 
-verify-checked = { $messages } 条消息，{ $sessions } 个会话，{ $artifacts } 个产物
+verify-checked = { $messages } 条消息（含系统提示词），{ $sessions } 个会话，{ $artifacts } 个产物
 verify-ok = 完好
 verify-problems = { $count } 个问题
 verify-problem = 已损坏：{ $what }
@@ -99,7 +99,7 @@ stats-sessions-value = { $users ->
    *[other] { $sessions }，{ $users } 个用户
 }
 stats-messages = 消息
-stats-messages-value = { $messages }，另有系统提示 { $prompts } 条；不重复 { $unique }
+stats-messages-value = { $messages }，另有系统提示词 { $prompts } 条；不重复 { $unique }
 stats-branches = 分支
 stats-tokens = token
 stats-message-bytes = 消息字节

@@ -10,7 +10,7 @@ use waterline::validity::Violation;
 use waterline_provider::wire::{self, Conversation};
 
 use crate::input::{Input, output, raw_output};
-use crate::show::plain;
+use crate::show::{phrase, plain};
 use crate::text;
 
 /// Check message lists against the rules of a wire format
@@ -47,7 +47,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
                 .iter()
                 .map(|v| {
                     let message = number(&conversation, v.at);
-                    json!({"message": message, "rule": v.rule, "text": v.text})
+                    json!({"message": message, "rule": v.rule, "text": v.text.as_str()})
                 })
                 .collect();
             let line = json!({
@@ -85,8 +85,8 @@ fn number(conversation: &Conversation, at: usize) -> Option<usize> {
 }
 
 /// Describes a violation of the message with this number, or of the system prompt.
-pub fn describe(violation: &Violation, number: Option<usize>) -> String {
-    let what = format!("{} ({})", violation.text, violation.rule);
+fn describe(violation: &Violation, number: Option<usize>) -> String {
+    let what = format!("{} ({})", phrase(&violation.text), violation.rule);
     match number {
         Some(number) => text!("at-message", number = number.to_string(), what = what),
         None => text!("at-system-prompt", what = what),

@@ -223,9 +223,9 @@ async fn assembled(config: &Config) -> Finding {
     match agent {
         Ok(agent) => {
             let names = agent.named();
-            let names = if names.is_empty() { "–".to_owned() } else { names.join(", ") };
+            let middleware = if names.is_empty() { "–".to_owned() } else { names.join(", ") };
             let rules = agent.approval.rules.len();
-            Finding::Good(text!("doctor-agent-ok", middleware = names, rules = rules))
+            Finding::Good(text!("doctor-agent-ok", middleware = middleware, rules = rules))
         }
         Err(error) => Finding::Bad(describe(&error.into())),
     }

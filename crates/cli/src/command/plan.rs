@@ -7,6 +7,7 @@ use anyhow::Result;
 use waterline::history::History;
 use waterline::message::{Message, Role, Wire};
 use waterline::model::Model;
+use waterline::phrase;
 use waterline::plan::{Budget, Generation, Input as PlanInput, plan};
 use waterline::policy::Policy;
 use waterline::tokens::Calibration;
@@ -15,13 +16,11 @@ use waterline_agent::{DEFAULT_POLICY, Start};
 use waterline_provider::Planned;
 use waterline_provider::wire::{self, Conversation};
 
-use super::check;
 use crate::arguments::user_of_environment;
 use crate::db::Stored;
 use crate::input::{Input, output, raw_output};
 use crate::settings;
 use crate::show::{self, Report};
-use crate::text;
 
 /// Show what the next call of a conversation would send, and why
 #[derive(Debug, clap::Args)]
@@ -117,7 +116,9 @@ fn report(
     let model_name = arguments.model.clone().or_else(|| conversation.model.clone());
     let (model, unknown) = settings::model(&settings::models()?, model_name.as_deref());
     let mut warnings: Vec<Warning> = unknown.into_iter().collect();
-    warnings.extend(policy.warnings.iter().map(|text| Warning::new(WarningKind::Setting, text)));
+    warnings.extend(
+        policy.warnings.iter().map(|text| Warning::new(WarningKind::Setting, text.clone())),
+    );
     let messages = std::mem::take(&mut conversation.messages);
     let is_prompt = |message: &&Message| message.role == Role::System;
     let prompts = messages.iter().take_while(is_prompt).count();
@@ -148,16 +149,22 @@ fn report(
     // Checked once more as the provider will read it. A violation here is our bug: reported, not
     // hidden.
     if rendered.messages.is_empty() {
-        let text = text!("plan-no-message", wire = wire.name());
+        let text = phrase!(
+            "plan-no-message",
+            "nothing to send to {wire}: there is no message",
+            wire = wire.name()
+        );
         warnings.push(Warning::new(WarningKind::EmptyMessage, text));
     } else {
         let found = wire::check(wire, &rendered.texts());
         warnings.extend(found.iter().map(|violation| {
-            let what = check::describe(violation, Some(violation.at + 1));
-            Warning::new(
-                WarningKind::Internal,
-                text!("plan-invalid", wire = wire.name(), what = what),
-            )
+            let text = phrase!(
+                "plan-invalid",
+                "the context breaks a rule of {wire}: {what}",
+                wire = wire.name(),
+                what = violation.phrase()
+            );
+            Warning::new(WarningKind::Internal, text)
         }));
     }
     let id = conversation.id.clone().unwrap_or_else(|| at.to_string());

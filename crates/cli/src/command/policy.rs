@@ -7,8 +7,10 @@ use anyhow::Result;
 use waterline::policy::{FOLD_KEYS, Key, PRESETS, Policy, Preset};
 use waterline::stage::STAGES;
 
+use crate::help::about;
 use crate::input::output;
 use crate::settings;
+use crate::show::phrase;
 use crate::text;
 
 /// List, print and check policies
@@ -48,7 +50,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Command::List => {
             for preset in PRESETS {
                 let policy = Policy::preset(preset.name)?;
-                writeln!(out, "{:<11} {}", policy.name, policy.about)?;
+                writeln!(
+                    out,
+                    "{:<11} {}",
+                    policy.name,
+                    about("policy", &policy.name, &policy.about)
+                )?;
             }
         }
         Command::Show { name, set } => {
@@ -64,7 +71,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Command::Check { file, set } => {
             let policy = settings::policy(file, set)?;
             for warning in &policy.warnings {
-                writeln!(out, "{}", text!("policy-warning", warning = warning.as_str()))?;
+                writeln!(out, "{}", text!("policy-warning", warning = phrase(warning)))?;
             }
             let name = if policy.name.is_empty() { file } else { &policy.name };
             let stages = policy.stages.len();
@@ -73,7 +80,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Command::Keys => {
             keys(&mut out, "fold", &text!("policy-fold-keys"), FOLD_KEYS)?;
             for stage in STAGES {
-                keys(&mut out, stage.name, stage.about, stage.keys)?;
+                keys(&mut out, stage.name, &about("stage", stage.name, stage.about), stage.keys)?;
             }
         }
     }
@@ -81,15 +88,15 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn keys(out: &mut impl Write, section: &str, about: &str, keys: &[Key]) -> Result<()> {
-    writeln!(out, "[{section}]  {about}")?;
+fn keys(out: &mut impl Write, section: &str, heading: &str, keys: &[Key]) -> Result<()> {
+    writeln!(out, "[{section}]  {heading}")?;
     for key in keys {
         writeln!(
             out,
             "  {:<22} {} ({})",
             format!("{section}.{}", key.name),
-            key.about,
-            key.allowed
+            about(section, key.name, key.about),
+            phrase(&key.allowed.phrase())
         )?;
     }
     Ok(())

@@ -11,7 +11,7 @@ use waterline_provider::wire::Conversation;
 use crate::db::Stored;
 use crate::input::{Input, output, raw_output};
 use crate::settings;
-use crate::show::{number, plain};
+use crate::show::{method, number, phrase, plain};
 use crate::text;
 
 /// Count the tokens of a conversation
@@ -96,9 +96,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             writeln!(out, "{:>10}  {}", number(counters.total()), plain(&id))?;
         } else {
             if let Some(warning) = warning.filter(|_| arguments.with.is_none()) {
-                writeln!(out, "{}", plain(&warning.to_string()))?;
+                writeln!(out, "{}", phrase(&warning.text))?;
             }
-            let method = counter.method().to_string();
+            let method = method(counter.method());
             let total = text!("tokens-total", count = counters.total(), method = method);
             writeln!(out, "{total}")?;
             for (kind, count, tokens) in &counters.rows {

@@ -2,7 +2,9 @@
 
 use waterline_config::ConfigError;
 
+use super::syntax::{io_error, json_error, toml_error};
 use super::{agent, policy, provider};
+use crate::show::phrase;
 use crate::text;
 
 pub(super) fn describe(error: &ConfigError) -> Option<String> {
@@ -14,7 +16,7 @@ pub(super) fn describe(error: &ConfigError) -> Option<String> {
             "error-config-range",
             key = key.as_str(),
             value = value.as_str(),
-            allowed = allowed.as_str()
+            allowed = phrase(allowed)
         ),
         ConfigError::Preference(name) => text!("error-config-preference", name = name.as_str()),
         ConfigError::Directory { path, .. } => {
@@ -22,13 +24,13 @@ pub(super) fn describe(error: &ConfigError) -> Option<String> {
         }
         ConfigError::Server(name) => text!("error-config-server", name = name.as_str()),
         ConfigError::Project { file, key, why } => {
-            text!("error-config-project", file = *file, key = key.as_str(), why = *why)
+            text!("error-config-project", file = *file, key = key.as_str(), why = phrase(why))
         }
         ConfigError::Variable { name, value, why } => text!(
             "error-config-variable",
             name = name.as_str(),
             value = value.as_str(),
-            why = why.as_str()
+            why = phrase(why)
         ),
         ConfigError::SeedVariable { name, value, .. } => {
             text!("error-config-seed-variable", name = *name, value = value.as_str())
@@ -62,6 +64,9 @@ pub(super) fn describe(error: &ConfigError) -> Option<String> {
         ConfigError::Approvals { path, .. } => {
             text!("error-config-approvals", path = path.display().to_string())
         }
+        ConfigError::Syntax(error) => toml_error(error.to_string().trim_end()),
+        ConfigError::Json(error) => text!("error-config-json", cause = json_error(error)),
+        ConfigError::Read(error) => io_error(error),
         ConfigError::Policy(error) => return policy::describe(error),
         ConfigError::Endpoint(error) => return provider::describe(error),
         ConfigError::Agent(error) => return agent::describe(error),

@@ -2,6 +2,7 @@
 
 use waterline_log::{LogError, Refusal};
 
+use super::syntax::io_error;
 use crate::text;
 
 pub(super) fn describe(error: &LogError) -> Option<String> {
@@ -58,7 +59,7 @@ pub(super) fn describe(error: &LogError) -> Option<String> {
         }
         LogError::File { path, source } => {
             let path = path.display().to_string();
-            text!("error-log-file", path = path, cause = source.to_string())
+            text!("error-log-file", path = path, cause = io_error(source))
         }
         LogError::Refused(refusal) => return describe_refusal(refusal),
         _ => return None,

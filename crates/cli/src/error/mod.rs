@@ -12,7 +12,9 @@ mod policy;
 mod provider;
 mod sandbox;
 mod session;
+mod syntax;
 mod transcript;
+pub mod usage;
 
 use std::error::Error;
 
@@ -56,6 +58,8 @@ fn known(error: &(dyn Error + 'static)) -> Option<String> {
         .or_else(|| error.downcast_ref().and_then(policy::describe))
         .or_else(|| error.downcast_ref().and_then(sandbox::describe))
         .or_else(|| error.downcast_ref().and_then(transcript::describe))
+        .or_else(|| error.downcast_ref().map(syntax::io_error))
+        .or_else(|| error.downcast_ref().map(syntax::json_error))
 }
 
 #[cfg(test)]

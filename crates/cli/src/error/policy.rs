@@ -2,11 +2,13 @@
 
 use waterline::policy::PolicyError;
 
+use super::syntax::toml_error;
+use crate::show::phrase;
 use crate::text;
 
 pub(super) fn describe(error: &PolicyError) -> Option<String> {
     Some(match error {
-        PolicyError::Syntax(cause) => text!("error-policy-syntax", cause = cause.as_str()),
+        PolicyError::Syntax(cause) => text!("error-policy-syntax", cause = toml_error(cause)),
         PolicyError::UnknownPreset { name, known } => {
             text!("error-policy-preset", name = name.as_str(), known = known.as_str())
         }
@@ -20,8 +22,9 @@ pub(super) fn describe(error: &PolicyError) -> Option<String> {
             "error-policy-value",
             key = key.as_str(),
             value = value.as_str(),
-            allowed = allowed.as_str()
+            allowed = phrase(allowed)
         ),
+        PolicyError::Contradiction(text) => phrase(text),
         _ => return None,
     })
 }

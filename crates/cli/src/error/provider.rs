@@ -3,6 +3,7 @@
 use waterline_provider::overflow::{overflow, sentence};
 use waterline_provider::{CallError, Refused};
 
+use crate::show::phrase;
 use crate::text;
 
 /// Characters shown of an unexpected response.
@@ -11,7 +12,7 @@ const SHOWN: usize = 200;
 pub(super) fn describe(error: &CallError) -> Option<String> {
     Some(match error {
         CallError::Connect { url, text } => {
-            text!("error-call-connect", url = url.as_str(), cause = text.as_str())
+            text!("error-call-connect", url = url.as_str(), cause = phrase(text))
         }
         CallError::SecretInUrl => text!("error-call-secret-in-url"),
         CallError::InvalidUrl(url) => text!("error-call-url", url = url.as_str()),
@@ -58,8 +59,8 @@ fn describe_refused(refused: &Refused) -> String {
         _ => "other",
     };
     let mut shown = text!("error-call-refused", kind = kind, status = refused.status.to_string());
-    let reason = sentence(&refused.body);
-    let reason = reason.trim().trim_end_matches('.');
+    let sentence = sentence(&refused.body);
+    let reason = sentence.trim().trim_end_matches('.');
     if !reason.is_empty() {
         shown = text!("error-with-cause", error = shown, cause = reason);
     }

@@ -2,6 +2,7 @@
 
 use waterline_sandbox::SandboxError;
 
+use super::syntax::io_error;
 use crate::text;
 
 pub(super) fn describe(error: &SandboxError) -> Option<String> {
@@ -48,7 +49,7 @@ pub(super) fn describe(error: &SandboxError) -> Option<String> {
             text!("error-sandbox-permissions", path = path.as_str())
         }
         SandboxError::Io { path, error } => {
-            text!("error-with-cause", error = path.as_str(), cause = error.to_string())
+            text!("error-with-cause", error = path.as_str(), cause = io_error(error))
         }
         _ => return None,
     })

@@ -2,6 +2,7 @@
 
 use waterline_transcript::TranscriptError;
 
+use crate::show::phrase;
 use crate::text;
 
 pub(super) fn describe(error: &TranscriptError) -> Option<String> {
@@ -11,7 +12,7 @@ pub(super) fn describe(error: &TranscriptError) -> Option<String> {
             text!("error-transcript-database", name = name.as_str())
         }
         TranscriptError::NoConversation { name, text } => {
-            text!("error-with-cause", error = name.as_str(), cause = text.as_str())
+            text!("error-with-cause", error = name.as_str(), cause = phrase(text))
         }
         _ => return None,
     })

@@ -7,6 +7,7 @@ mod markdown;
 mod notice;
 mod one_line;
 mod passage;
+mod phrase;
 mod reason;
 mod refusal;
 pub mod replay;
@@ -23,6 +24,7 @@ pub use markdown::markdown;
 pub use notice::{kept, notice, server_problem, skill_problem, turn_notice, window_guess};
 pub use one_line::one_line;
 pub use passage::{match_reason, passage};
+pub use phrase::phrase;
 pub use reason::reason;
 pub use refusal::refusal;
 pub use report::Report;
@@ -32,6 +34,7 @@ pub use turn::{call_note, handed_off, odd, remembered};
 pub use why::why;
 
 use anstyle::Style;
+use waterline::tokens::Method;
 use waterline_log::Numbering;
 
 pub use crate::number::number;
@@ -52,6 +55,16 @@ pub fn percent(share: f64) -> String {
 /// Formats the number of the message at a position. The system prompt has none.
 pub fn message_number(numbering: &Numbering, position: u64) -> String {
     numbering.number(position).map_or_else(|| "–".to_owned(), |number| number.to_string())
+}
+
+/// Returns the name of a counting method.
+pub fn method(method: Method) -> String {
+    match method {
+        Method::Estimate(ratio) => {
+            crate::text!("method-estimate", ratio = ratio.chars_per_token().to_string())
+        }
+        other => other.to_string(),
+    }
 }
 
 /// Replaces control characters, so that content cannot control the terminal.

@@ -7,7 +7,7 @@ use waterline_agent::{Notice as TurnNotice, StartNotice};
 use waterline_config::Notice;
 use waterline_session::{LiveSession, WindowSource};
 
-use super::plain;
+use super::{phrase, plain};
 use crate::error::describe_note;
 use crate::text;
 
@@ -46,6 +46,8 @@ pub fn notice(notice: &Notice) -> String {
         Notice::NoToolMatches { pattern, known } => {
             text!("error-agent-no-tool", pattern = pattern.as_str(), known = known.as_str())
         }
+        Notice::EnvFile(why) => text!("notice-env-file", why = why.as_str()),
+        Notice::Other(why) => text!("notice-other", why = why.as_str()),
         other => other.to_string(),
     }
 }
@@ -55,7 +57,7 @@ pub fn skill_problem(problem: &SkillProblem) -> String {
     match problem {
         SkillProblem::Link(path) => text!("notice-skill-link", path = path.display().to_string()),
         SkillProblem::Invalid { path, why } => {
-            text!("notice-skill-invalid", path = path.display().to_string(), why = why.as_str())
+            text!("notice-skill-invalid", path = path.display().to_string(), why = phrase(why))
         }
         other => other.to_string(),
     }

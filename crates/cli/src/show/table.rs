@@ -10,7 +10,7 @@ use waterline::plan::{Action, Figures, FoldReport, Slot, Treatment};
 use waterline::warning::{Warning, WarningKind};
 
 use super::text::{align_right, columns, pad, truncate};
-use super::{DIM, Report, number, plain};
+use super::{DIM, Report, number, phrase, plain};
 use crate::text;
 
 /// Columns of the table.
@@ -114,7 +114,7 @@ fn header(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()> {
         count = count(report.history),
         policy = report.policy.name.as_str(),
         model = model,
-        method = report.history.counter().method().to_string()
+        method = super::method(report.history.counter().method())
     );
     writeln!(out, "{BOLD}{name}{BOLD:#}  {facts}")?;
     let gauge = bar(tokens.after, tokens.window.max(tokens.after));
@@ -145,12 +145,16 @@ fn distance(tokens: &Figures, fold_report: &FoldReport) -> String {
     } else {
         text!("plan-fold-report-block", used = fold_report.block, budget = fold_report.block_budget)
     };
-    let Some(step) = fold_report.last_step() else { return block };
-    let name = text!("plan-fold-report-by", name = step.by);
-    let cause = if step.dropped > 0 {
-        text!("plan-fold-report-dropped", by = name, count = step.dropped, left = step.left)
+    let (Some(effect), Some(last)) = (fold_report.last_effect(), fold_report.effects.last()) else {
+        return block;
+    };
+    let name = text!("plan-fold-report-by", name = effect.by);
+    // A later rule may have put a message back. The tokens are those at the end, so that they and
+    // the summary block add up.
+    let cause = if effect.dropped > 0 {
+        text!("plan-fold-report-dropped", by = name, left = last.left)
     } else {
-        text!("plan-fold-report-shortened", by = name, left = step.left)
+        text!("plan-fold-report-shortened", by = name, left = last.left)
     };
     let place = if tokens.after <= tokens.low {
         text!("plan-below-low", tokens = distance)
@@ -212,9 +216,12 @@ fn opening(slot: &Slot, report: &Report<'_>) -> String {
         .first()
         .and_then(|&source| report.history.atom_of(source))
         .and_then(|at| report.history.atom(at));
+    // A system message in the middle of the conversation is counted; the prompt is not.
+    let has_number =
+        slot.sources.first().is_some_and(|&source| report.history.number(source).is_some());
     let calls = message.calls().map(|call| call.name.as_str()).collect::<Vec<_>>().join(", ");
     match atom.map(|atom| atom.kind) {
-        Some(AtomKind::System) => text!("plan-system-prompt"),
+        Some(AtomKind::System) if !has_number => text!("plan-system-prompt"),
         Some(AtomKind::Exchange) if !message.has_text() => text!("plan-calls", calls = calls),
         _ => {
             format!("{}: {}", message.role.name(), waterline::truncate::line(&message.text(), 100))
@@ -294,8 +301,8 @@ fn warnings(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
 fn warning_text(report: &Report<'_>, warning: &Warning) -> String {
     match warning.at.and_then(|at| report.history.number(at)) {
         Some(number) => {
-            text!("at-message", number = number.to_string(), what = warning.text.as_str())
+            text!("at-message", number = number.to_string(), what = phrase(&warning.text))
         }
-        None => warning.text.clone(),
+        None => phrase(&warning.text),
     }
 }

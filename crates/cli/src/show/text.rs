@@ -77,8 +77,8 @@ pub fn wrap(text: &str, columns: usize) -> Vec<String> {
 /// visible.
 pub fn bar(part: usize, whole: usize, columns: usize) -> String {
     const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
-    let eighths = (part * columns * 8).checked_div(whole).unwrap_or(0).min(columns * 8);
-    let eighths = if part > 0 { eighths.max(1) } else { 0 };
+    let exact = (part * columns * 8).checked_div(whole).unwrap_or(0).min(columns * 8);
+    let eighths = if part > 0 { exact.max(1) } else { 0 };
     let mut bar = "█".repeat(eighths / 8);
     if let Some(rest) = EIGHTHS.get(eighths % 8).filter(|_| eighths % 8 > 0) {
         bar.push(*rest);

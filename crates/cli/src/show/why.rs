@@ -3,8 +3,10 @@
 use std::io::Write;
 
 use anyhow::Result;
+use waterline::ledger::FEATURES;
 
 use super::{Report, plain};
+use crate::help;
 use crate::text;
 
 /// Reasons shown for each value.
@@ -29,9 +31,17 @@ pub fn why(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
             .get(value)
             .map(|seen| report.policy.weights.reasons(index, value, seen))
             .unwrap_or_default();
-        let reasons =
-            reasons.iter().take(REASONS).map(|(about, share)| format!("{share:+.1} {about}"));
+        let reasons = reasons
+            .iter()
+            .take(REASONS)
+            .map(|(about, share)| format!("{share:+.1} {}", feature(about)));
         writeln!(out, "  {:<width$}  {}", plain(value), reasons.collect::<Vec<_>>().join(" · "))?;
     }
     Ok(())
+}
+
+/// Returns the description of a feature in the chosen language.
+fn feature(english: &str) -> String {
+    let known = FEATURES.iter().find(|(_, about)| *about == english);
+    known.map_or_else(|| english.to_owned(), |(name, about)| help::about("feature", name, about))
 }

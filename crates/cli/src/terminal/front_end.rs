@@ -147,7 +147,7 @@ impl Screen {
     /// Shows the progress of a model call.
     fn show_call_event(&self, inner: &mut Inner, event: &CallEvent, agent: Option<&str>) {
         match event {
-            CallEvent::Sent { tokens } => {
+            CallEvent::Sending { tokens } => {
                 inner.activities.start_reading(agent, *tokens);
                 return self.draw(inner, "");
             }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use waterline::message::Wire;
 use waterline::model::ModelEntry;
 
-use crate::error::ConfigError;
+use crate::error::{ConfigError, at_least};
 use crate::prices::PriceSetting;
 use crate::tokenizer::Tokenizer;
 
@@ -119,7 +119,7 @@ impl ModelSettings {
     /// Rejects values that no model can have.
     pub(super) fn check(&self, name: &str) -> Result<(), ConfigError> {
         if self.window == Some(0) {
-            return Err(ConfigError::range(format!("models.{name}.window"), 0, "at least 1"));
+            return Err(ConfigError::range(format!("models.{name}.window"), 0, at_least(1)));
         }
         let numbers = [
             ("chars_per_token", self.chars_per_token),
@@ -132,7 +132,7 @@ impl ModelSettings {
                 return Err(ConfigError::range(
                     format!("models.{name}.{key}"),
                     invalid,
-                    "at least 0",
+                    at_least(0),
                 ));
             }
         }
@@ -151,7 +151,7 @@ pub(super) fn check_timeouts(
 ) -> Result<(), ConfigError> {
     for (key, seconds) in [("first_token_timeout", first_token), ("silence_timeout", silence)] {
         if seconds == Some(0) {
-            return Err(ConfigError::range(format!("{section}{key}"), 0, "at least 1"));
+            return Err(ConfigError::range(format!("{section}{key}"), 0, at_least(1)));
         }
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! What the file of a project may not do: it may come from someone else.
 
+use waterline::phrase;
 use waterline_provider::address::is_local;
 
 use super::{PROJECT, Settings};
@@ -19,22 +20,37 @@ impl Settings {
                 (None, None) => None,
             };
             if let Some(key) = key {
-                return rejected(format!("models.{name}.{key}"), "names an API key");
+                return rejected(
+                    format!("models.{name}.{key}"),
+                    phrase!("project-names-key", "names an API key"),
+                );
             }
             model.is_untrusted = model.base_url.is_some();
         }
         self.is_untrusted = self.base_url.is_some();
         if self.memory.is_some() {
-            return rejected("memory".to_owned(), "decides where files are written");
+            return rejected(
+                "memory".to_owned(),
+                phrase!("project-writes-files", "decides where files are written"),
+            );
         }
         if self.recall != RecallSettings::default() {
-            return rejected("recall".to_owned(), "decides where messages are sent");
+            return rejected(
+                "recall".to_owned(),
+                phrase!("project-sends-messages", "decides where messages are sent"),
+            );
         }
         if let Some(key) = self.agent.widening_key() {
-            return rejected(format!("agent.{key}"), "decides what the agent may do");
+            return rejected(
+                format!("agent.{key}"),
+                phrase!("project-decides-permissions", "decides what the agent may do"),
+            );
         }
         if let Some(name) = self.mcp.keys().next() {
-            return rejected(format!("mcp.{name}"), "starts or contacts a server");
+            return rejected(
+                format!("mcp.{name}"),
+                phrase!("project-starts-server", "starts or contacts a server"),
+            );
         }
         Ok(self)
     }

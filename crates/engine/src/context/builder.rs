@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Context;
 use crate::history::History;
 use crate::model::{Model, Models};
+use crate::phrase;
 use crate::plan::{Budget, Generation};
 use crate::policy::{Policy, PolicyError};
 use crate::tokens::{Calibration, Counter};
@@ -144,7 +145,11 @@ impl ContextBuilder {
         let model = match self.model {
             Some(Choice::Value(model)) => model,
             Some(Choice::Name(name)) => self.models.find(&name).unwrap_or_else(|| {
-                let text = format!("unknown model {name:?}: using conservative estimates");
+                let text = phrase!(
+                    "warning-unknown-model",
+                    "unknown model {name:?}: using conservative estimates",
+                    name = &name
+                );
                 warnings.push(Warning::new(WarningKind::UnknownModel, text));
                 self.models.unknown()
             }),
@@ -154,8 +159,9 @@ impl ContextBuilder {
             Choice::Value(policy) => policy,
             Choice::Name(name) => Policy::preset(&name)?,
         };
-        warnings
-            .extend(policy.warnings.iter().map(|text| Warning::new(WarningKind::Setting, text)));
+        warnings.extend(
+            policy.warnings.iter().map(|text| Warning::new(WarningKind::Setting, text.clone())),
+        );
         let (history, generation) = self.resumed.unwrap_or_else(|| {
             let counter = self.counter.unwrap_or_else(|| model.counter());
             (History::new(counter), Generation::new())

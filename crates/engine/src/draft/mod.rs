@@ -22,6 +22,7 @@ use crate::history::{AtomKind, History, View};
 use crate::ledger::Weights;
 use crate::message::Message;
 use crate::model::Model;
+use crate::phrase::Phrase;
 use crate::reason::Reason;
 use crate::reduce;
 use crate::summary::Summarise;
@@ -55,7 +56,7 @@ pub struct Draft<'a> {
     stages: &'a [Arc<dyn Stage>],
     items: Vec<Item>,
     total: usize,
-    before: usize,
+    unfolded: usize,
 }
 
 /// What a draft starts from.
@@ -68,8 +69,8 @@ pub(crate) struct Start<'a> {
     pub(crate) weights: &'a Weights,
     /// Tokens of the tool definitions.
     pub(crate) tools: usize,
-    /// Tokens of the context before the fold.
-    pub(crate) before: usize,
+    /// Tokens of the context without the fold.
+    pub(crate) unfolded: usize,
     pub(crate) had_summary: bool,
     /// Tokens of the summary that it had.
     pub(crate) summary_before: usize,
@@ -81,7 +82,7 @@ impl<'a> Draft<'a> {
     /// Creates a draft in which everything is kept.
     #[must_use]
     pub(crate) fn new(start: Start<'a>) -> Self {
-        let Start { history, marks, model, stages, weights, tools, before, .. } = start;
+        let Start { history, marks, model, stages, weights, tools, unfolded, .. } = start;
         let Start { had_summary, summary_before, hidden, recalled, .. } = start;
         let items: Vec<Item> =
             (0..history.atoms().len()).map(|atom| Item::new(history, atom)).collect();
@@ -101,14 +102,14 @@ impl<'a> Draft<'a> {
             stages,
             items,
             total,
-            before,
+            unfolded,
         }
     }
 
     /// Lets the stages change an atom as if it were sent for the first time.
-    pub fn arrive(&mut self, at: usize) {
+    pub fn arrive(&mut self, atom: usize) {
         let Some(item) =
-            self.items.get_mut(at).filter(|item| !item.arrived && item.treatment.is_sent())
+            self.items.get_mut(atom).filter(|item| !item.arrived && item.treatment.is_sent())
         else {
             return;
         };
@@ -130,11 +131,11 @@ impl<'a> Draft<'a> {
     }
 
     /// Drops an atom and returns whether it did. Protected, pinned and system atoms stay.
-    pub fn drop(&mut self, at: usize, reason: impl Into<String>) -> bool {
-        if !self.is_kept(at) || self.is_protected(at) {
+    pub fn drop(&mut self, atom: usize, reason: impl Into<String>) -> bool {
+        if !self.is_kept(atom) || self.is_protected(atom) {
             return false;
         }
-        let Some(item) = self.items.get_mut(at).filter(|item| !item.pinned && !item.held) else {
+        let Some(item) = self.items.get_mut(atom).filter(|item| !item.pinned && !item.held) else {
             return false;
         };
         self.total -= item.tokens;
@@ -152,19 +153,19 @@ impl<'a> Draft<'a> {
     /// Drops what the context before the fold did not show either.
     pub fn drop_hidden(&mut self, reason: impl Into<String>) {
         let reason = reason.into();
-        for at in self.hidden.clone() {
-            self.drop(at, reason.as_str());
+        for atom in self.hidden.clone() {
+            self.drop(atom, reason.as_str());
         }
     }
 
     /// Drops a system message from the middle of the conversation. One at the very end stays,
     /// because the model is supposed to act on it.
-    pub fn drop_system(&mut self, at: usize, reason: impl Into<String>) {
-        let is_last = self.newest().is_none_or(|newest| at > newest);
-        if is_last || at < self.history.system_prefix() || self.kind(at) != AtomKind::System {
+    pub fn drop_system(&mut self, atom: usize, reason: impl Into<String>) {
+        let is_last = self.newest().is_none_or(|newest| atom > newest);
+        if is_last || atom < self.history.system_prefix() || self.kind(atom) != AtomKind::System {
             return;
         }
-        if let Some(item) = self.items.get_mut(at).filter(|item| item.treatment.is_sent()) {
+        if let Some(item) = self.items.get_mut(atom).filter(|item| item.treatment.is_sent()) {
             self.total -= item.tokens;
             item.omit(reason);
         }
@@ -173,16 +174,16 @@ impl<'a> Draft<'a> {
     /// Sends something shorter for an atom. Returns whether it was shorter.
     pub fn replace(
         &mut self,
-        at: usize,
+        atom: usize,
         treatment: Treatment,
         views: Vec<View>,
         reason: impl Into<String>,
     ) -> bool {
         let history = self.history;
-        if at < history.system_prefix() {
+        if atom < history.system_prefix() {
             return false;
         }
-        let Some(item) = self.items.get_mut(at).filter(|item| item.treatment.is_sent()) else {
+        let Some(item) = self.items.get_mut(atom).filter(|item| item.treatment.is_sent()) else {
             return false;
         };
         let before = item.tokens;
@@ -194,9 +195,9 @@ impl<'a> Draft<'a> {
     }
 
     /// Pins an atom, so that it is kept in front of the summary.
-    pub fn pin(&mut self, at: usize, reason: impl Into<String>) {
-        if self.is_kept(at)
-            && let Some(item) = self.items.get_mut(at)
+    pub fn pin(&mut self, atom: usize, reason: impl Into<String>) {
+        if self.is_kept(atom)
+            && let Some(item) = self.items.get_mut(atom)
         {
             item.pinned = true;
             item.reason = reason.into();
@@ -206,16 +207,16 @@ impl<'a> Draft<'a> {
     /// Returns whether a passage is in what is sent.
     #[must_use]
     pub fn shows(&self, passage: &Passage) -> bool {
-        let Some(at) = self.history.atom_of(passage.message) else { return false };
-        let views = self.views(at);
-        self.kind(at) == AtomKind::System
+        let Some(atom) = self.history.atom_of(passage.message) else { return false };
+        let views = self.views(atom);
+        self.kind(atom) == AtomKind::System
             || passage.is_in(views.iter().filter_map(|view| view.message(self.history)))
     }
 
     /// Marks a dropped atom as quoted elsewhere.
-    pub fn recall(&mut self, at: usize, reason: impl Into<String>) {
+    pub fn recall(&mut self, atom: usize, reason: impl Into<String>) {
         if let Some(item) =
-            self.items.get_mut(at).filter(|item| item.treatment == Treatment::Omitted)
+            self.items.get_mut(atom).filter(|item| item.treatment == Treatment::Omitted)
         {
             item.treatment = Treatment::Recalled;
             item.reason = reason.into();
@@ -223,8 +224,8 @@ impl<'a> Draft<'a> {
     }
 
     /// Removes the thinking from an atom.
-    pub fn drop_thinking(&mut self, at: usize) {
-        let views = self.views(at);
+    pub fn drop_thinking(&mut self, atom: usize) {
+        let views = self.views(atom);
         if !views.iter().filter_map(|view| view.message(self.history)).any(thinking::is_bound) {
             return;
         }
@@ -235,7 +236,7 @@ impl<'a> Draft<'a> {
             _ => Some(view),
         });
         let bare: Vec<View> = bare.collect();
-        self.change(at, |item, history| {
+        self.change(atom, |item, history| {
             item.tokens = bare.iter().map(|view| view.tokens(history)).sum();
             item.views = Some(bare);
             if item.reason.is_empty() {
@@ -247,10 +248,10 @@ impl<'a> Draft<'a> {
     /// Changes an item in a way that may make it longer, and updates the total.
     pub fn change<T>(
         &mut self,
-        at: usize,
+        atom: usize,
         change: impl FnOnce(&mut Item, &History) -> T,
     ) -> Option<T> {
-        let item = self.items.get_mut(at)?;
+        let item = self.items.get_mut(atom)?;
         let before = item.tokens;
         let result = change(item, self.history);
         self.total = self.total + item.tokens - before;
@@ -258,12 +259,12 @@ impl<'a> Draft<'a> {
     }
 
     /// Truncates an atom to about `target` tokens: its largest messages lose their middle.
-    pub fn clip(&mut self, at: usize, target: usize, reason: impl Into<String>) -> bool {
+    pub fn clip(&mut self, atom: usize, target: usize, reason: impl Into<String>) -> bool {
         let history = self.history;
-        let views = self.views(at);
+        let views = self.views(atom);
         let sizes: Vec<usize> = views.iter().map(|view| view.tokens(history)).collect();
         let max_size = max_size(&sizes, target);
-        self.reduce(at, Treatment::Trimmed, reason, |message| {
+        self.reduce(atom, Treatment::Trimmed, reason, |message| {
             reduce::clip(message, history.counter(), max_size)
         })
     }
@@ -274,9 +275,9 @@ impl<'a> Draft<'a> {
     }
 
     /// Keeps an atom until [`Draft::release`], even if it was dropped.
-    pub(crate) fn hold(&mut self, at: usize, reason: Reason) {
-        let fresh = Item::new(self.history, at);
-        let Some(item) = self.items.get_mut(at) else { return };
+    pub(crate) fn hold(&mut self, atom: usize, reason: Reason) {
+        let fresh = Item::new(self.history, atom);
+        let Some(item) = self.items.get_mut(atom) else { return };
         if !item.treatment.is_sent() {
             *item = Item { reason: reason.into(), ..fresh };
             self.total += item.tokens;
@@ -288,19 +289,19 @@ impl<'a> Draft<'a> {
     /// stays. Returns whether the atom got shorter.
     pub fn reduce(
         &mut self,
-        at: usize,
+        atom: usize,
         treatment: Treatment,
         reason: impl Into<String>,
         shorten: impl Fn(&Message) -> Option<Message>,
     ) -> bool {
-        match reduce_views(self.history, self.views(at), shorten) {
-            Some(views) => self.replace(at, treatment, views, reason),
+        match reduce_views(self.history, self.views(atom), shorten) {
+            Some(views) => self.replace(atom, treatment, views, reason),
             None => false,
         }
     }
 
     /// Adds a warning, unless it was already added.
-    pub fn warn(&mut self, kind: WarningKind, text: impl Into<String>) {
+    pub fn warn(&mut self, kind: WarningKind, text: impl Into<Phrase>) {
         let warning = Warning::new(kind, text);
         if !self.warnings.contains(&warning) {
             self.warnings.push(warning);

@@ -20,8 +20,8 @@ impl Draft<'_> {
 
     /// Returns the item of an atom.
     #[must_use]
-    pub fn item(&self, at: usize) -> Option<&Item> {
-        self.items.get(at)
+    pub fn item(&self, atom: usize) -> Option<&Item> {
+        self.items.get(atom)
     }
 
     /// Returns the tokens of the context with the current items.
@@ -76,32 +76,33 @@ impl Draft<'_> {
 
     /// Returns the tokens of the context before the fold.
     #[must_use]
-    pub const fn before(&self) -> usize {
-        self.before
+    pub const fn unfolded(&self) -> usize {
+        self.unfolded
     }
 
     /// Returns the kind of an atom.
     #[must_use]
-    pub fn kind(&self, at: usize) -> AtomKind {
-        self.history.atom(at).map_or(AtomKind::Empty, |atom| atom.kind)
+    pub fn kind(&self, atom: usize) -> AtomKind {
+        self.history.atom(atom).map_or(AtomKind::Empty, |atom| atom.kind)
     }
 
     /// Returns whether an atom is still sent and is not a system message.
     #[must_use]
-    pub fn is_kept(&self, at: usize) -> bool {
-        self.item(at).is_some_and(|item| item.treatment.is_sent())
-            && self.kind(at) != AtomKind::System
+    pub fn is_kept(&self, atom: usize) -> bool {
+        self.item(atom).is_some_and(|item| item.treatment.is_sent())
+            && self.kind(atom) != AtomKind::System
     }
 
     /// Returns the kept atoms of the conversation, newest first.
     pub fn newest_first(&self) -> impl Iterator<Item = usize> + use<> {
-        let kept: Vec<usize> = (0..self.items.len()).rev().filter(|&at| self.is_kept(at)).collect();
+        let kept: Vec<usize> =
+            (0..self.items.len()).rev().filter(|&atom| self.is_kept(atom)).collect();
         kept.into_iter()
     }
 
     /// Returns the kept atoms of the conversation, oldest first.
     pub fn oldest_first(&self) -> impl Iterator<Item = usize> + use<> {
-        let kept: Vec<usize> = (0..self.items.len()).filter(|&at| self.is_kept(at)).collect();
+        let kept: Vec<usize> = (0..self.items.len()).filter(|&atom| self.is_kept(atom)).collect();
         kept.into_iter()
     }
 
@@ -109,7 +110,7 @@ impl Draft<'_> {
     #[must_use]
     pub fn kept_turns(&self) -> Vec<usize> {
         let turns = 0..self.history.turns().len();
-        turns.filter(|&turn| self.history.turn_atoms(turn).any(|at| self.is_kept(at))).collect()
+        turns.filter(|&turn| self.history.turn_atoms(turn).any(|atom| self.is_kept(atom))).collect()
     }
 
     /// Returns the atoms that open the steps of which something is still sent, oldest first.
@@ -118,17 +119,17 @@ impl Draft<'_> {
         let steps = self.history.steps();
         let ends = steps.iter().skip(1).copied().chain([self.items.len()]);
         // A pinned message stays without its step.
-        let counts = |at| self.is_kept(at) && self.item(at).is_some_and(|item| !item.pinned);
+        let counts = |atom| self.is_kept(atom) && self.item(atom).is_some_and(|item| !item.pinned);
         let kept = steps.iter().copied().zip(ends).filter(|&(from, to)| (from..to).any(counts));
         kept.map(|(from, _)| from).collect()
     }
 
     /// Returns the user message that opens the turn of an atom.
     #[must_use]
-    pub fn opener_of(&self, at: usize) -> Option<usize> {
-        let turn = self.history.atom(at).map_or(0, |atom| atom.turn);
+    pub fn opener_of(&self, atom: usize) -> Option<usize> {
+        let turn = self.history.atom(atom).map_or(0, |atom| atom.turn);
         let mut openers = self.history.turns().iter().take(turn).rev().copied();
-        openers.find(|&opener| opener < at && self.kind(opener) == AtomKind::User)
+        openers.find(|&opener| opener < atom && self.kind(opener) == AtomKind::User)
     }
 
     /// Returns whether a stage of the policy replaces what is dropped with a summary.
@@ -152,20 +153,20 @@ impl Draft<'_> {
     /// Returns whether an atom must stay under every policy: the newest user message and the newest
     /// step.
     #[must_use]
-    pub fn is_protected(&self, at: usize) -> bool {
+    pub fn is_protected(&self, atom: usize) -> bool {
         let latest = [self.history.latest_user(), self.history.latest_text()];
         let mut atoms =
             latest.into_iter().flatten().filter_map(|message| self.history.atom_of(message));
-        atoms.any(|atom| atom == at) || Some(at) == self.newest()
+        atoms.any(|other| other == atom) || Some(atom) == self.newest()
     }
 
     pub(super) fn newest(&self) -> Option<usize> {
-        (0..self.items.len()).rev().find(|&at| self.is_kept(at))
+        (0..self.items.len()).rev().find(|&atom| self.is_kept(atom))
     }
 
     /// Returns what is sent for an atom.
     #[must_use]
-    pub fn views(&self, at: usize) -> Vec<View> {
-        self.item(at).map(|item| item.views(self.history)).unwrap_or_default()
+    pub fn views(&self, atom: usize) -> Vec<View> {
+        self.item(atom).map(|item| item.views(self.history)).unwrap_or_default()
     }
 }

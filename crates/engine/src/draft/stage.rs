@@ -7,6 +7,7 @@ use super::{Draft, Item, Marks, Passage};
 use crate::history::History;
 use crate::ledger::Weights;
 use crate::model::Model;
+use crate::phrase::Phrase;
 use crate::setting::FoldRule;
 use crate::summary::Summarise;
 
@@ -87,7 +88,7 @@ pub trait Stage: Debug + Send + Sync {
     }
 
     /// Returns a warning about its settings, for people.
-    fn concern(&self, _rule: &FoldRule) -> Option<String> {
+    fn concern(&self, _rule: &FoldRule) -> Option<Phrase> {
         None
     }
 }

@@ -8,6 +8,8 @@ use rustc_hash::FxBuildHasher;
 use super::atom::{Atom, AtomKind, OpenCall};
 use super::{Entry, History, normalize};
 use crate::message::{Body, Form, Message, Role, ToolResult};
+use crate::phrase;
+use crate::phrase::Phrase;
 use crate::warning::{Warning, WarningKind};
 
 /// Returns whether a text is a reminder that a program inserted in the role of the user. Reminders
@@ -82,7 +84,7 @@ impl History {
         self.atoms.len() - 1
     }
 
-    fn warn(&mut self, at: usize, kind: WarningKind, text: impl Into<String>) {
+    fn warn(&mut self, at: usize, kind: WarningKind, text: Phrase) {
         self.warnings.push(Warning::at(at, kind, text));
     }
 
@@ -96,14 +98,15 @@ impl History {
             self.warn(
                 index,
                 WarningKind::MidSystem,
-                "a system message in the middle of the conversation",
+                phrase!("warning-mid-system", "a system message in the middle of the conversation"),
             );
         }
         self.open_atom(AtomKind::System, index)
     }
 
     fn place_empty(&mut self, index: usize) -> usize {
-        self.warn(index, WarningKind::EmptyMessage, "an empty message is not sent");
+        let text = phrase!("warning-empty-message", "an empty message is not sent");
+        self.warn(index, WarningKind::EmptyMessage, text);
         self.open_atom(AtomKind::Empty, index)
     }
 
@@ -172,11 +175,12 @@ impl History {
             }
             let early = self.links.wait(&given, atom);
             if early.is_some() {
-                self.warn(
-                    index,
-                    WarningKind::EarlyResult,
-                    format!("the result of {name} comes before the call"),
+                let text = phrase!(
+                    "warning-early-result",
+                    "the result of {name} comes before the call",
+                    name = &name
                 );
+                self.warn(index, WarningKind::EarlyResult, text);
             }
             if let Some(atom) = self.atoms.get_mut(atom) {
                 atom.open.push(OpenCall { id, given, name, message: index, early });
@@ -186,13 +190,16 @@ impl History {
 
     fn warn_renamed(&mut self, index: usize, given: &str, id: &str, view: &Message) {
         if !given.is_empty() {
-            self.warn(
-                index,
-                WarningKind::RepeatedId,
-                format!("the call id {given:?} is used twice; sent as {id:?}"),
+            let text = phrase!(
+                "warning-repeated-id",
+                "the call id {given:?} is used twice; sent as {id:?}",
+                given = given,
+                id = id
             );
+            self.warn(index, WarningKind::RepeatedId, text);
         } else if !view.raw.as_ref().is_some_and(|raw| raw.wire().pairs_by_order()) {
-            self.warn(index, WarningKind::MissingId, format!("a call has no id; sent as {id:?}"));
+            let text = phrase!("warning-missing-id", "a call has no id; sent as {id:?}", id = id);
+            self.warn(index, WarningKind::MissingId, text);
         }
     }
 
@@ -218,11 +225,11 @@ impl History {
 
     fn open_turn(&mut self, index: usize, view: &Message) -> usize {
         if self.atoms.last().is_some_and(|atom| atom.kind == AtomKind::User) {
-            self.warn(
-                index,
-                WarningKind::RepeatedUser,
-                "two user messages in a row; joined if the wire requires it",
+            let text = phrase!(
+                "warning-repeated-user",
+                "two user messages in a row; joined if the wire requires it"
             );
+            self.warn(index, WarningKind::RepeatedUser, text);
         }
         if !is_all_reminder(view) || self.turns.is_empty() {
             self.turns.push(self.atoms.len());
@@ -233,7 +240,8 @@ impl History {
     fn join_results(&mut self, index: usize, atom: usize, view: &Message) {
         let newest = self.atoms.len() - 1;
         if atom != newest {
-            self.warn(index, WarningKind::LateResult, "a late result; sent right after its call");
+            let text = phrase!("warning-late-result", "a late result; sent right after its call");
+            self.warn(index, WarningKind::LateResult, text);
         } else if self.turns.last() != Some(&atom) && view.texts().any(|text| !is_reminder(text)) {
             // The user wrote something while the tools ran: what follows is the answer to that.
             self.turns.push(atom);
@@ -293,19 +301,26 @@ impl History {
 
     fn warn_unmatched(&mut self, index: usize, given: &str, is_alone: bool) {
         if self.links.waiting_for(given).is_some() {
-            let text = format!(
+            let text = phrase!(
+                "warning-result-of-earlier-step",
                 "the result of {given:?} belongs to an earlier step than the other results in this \
-                 message; it is not sent"
+                 message; it is not sent",
+                given = given
             );
             self.warn(index, WarningKind::LateResult, text);
         } else if self.links.was_answered(given) {
-            self.warn(
-                index,
-                WarningKind::SecondResult,
-                format!("a second result for call {given:?}; it is not sent"),
+            let text = phrase!(
+                "warning-second-result",
+                "a second result for call {given:?}; it is not sent",
+                given = given
             );
+            self.warn(index, WarningKind::SecondResult, text);
         } else {
-            let text = format!("a result for {given:?}, but there is no such call; it is not sent");
+            let text = phrase!(
+                "warning-orphan-result",
+                "a result for {given:?}, but there is no such call; it is not sent",
+                given = given
+            );
             self.warn(index, WarningKind::OrphanResult, text);
             if is_alone {
                 self.links.remember_early(given, index);

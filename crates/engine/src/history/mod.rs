@@ -26,6 +26,7 @@ use rustc_hash::FxHashSet;
 
 use crate::ledger::Index;
 use crate::message::Message;
+use crate::phrase;
 use crate::tokens::Counter;
 use crate::warning::{Warning, WarningKind};
 use links::Links;
@@ -197,7 +198,11 @@ impl History {
     #[must_use]
     pub fn loose_ends(&self) -> Vec<Warning> {
         let open = self.atoms.iter().flat_map(|atom| &atom.open).map(|call| {
-            let text = format!("the call to {} has no result; answered as interrupted", call.name);
+            let text = phrase!(
+                "warning-unanswered-call",
+                "the call to {name} has no result; answered as interrupted",
+                name = &call.name
+            );
             Warning::at(call.message, WarningKind::UnansweredCall, text)
         });
         let thoughts = self.atoms.iter().filter(|atom| atom.kind == AtomKind::Thought);
@@ -205,7 +210,7 @@ impl History {
             Warning::at(
                 message,
                 WarningKind::DanglingThought,
-                "thinking without an answer is not sent",
+                phrase!("warning-dangling-thought", "thinking without an answer is not sent"),
             )
         });
         open.chain(thoughts).collect()

@@ -3,6 +3,8 @@
 
 use crate::json;
 use crate::message::{Body, Form, Image, Message, Part, Role, ToolCall};
+use crate::phrase;
+use crate::phrase::Phrase;
 use crate::warning::{Warning, WarningKind};
 
 /// Returns a repaired copy of the message, or `None` if there is nothing to repair.
@@ -18,21 +20,25 @@ pub(super) fn normalize(
     if message.parts.iter().all(is_fine) {
         return None;
     }
-    let mut warn = |kind, text: String| warnings.push(Warning::at(index, kind, text));
+    let mut warn = |kind, text: Phrase| warnings.push(Warning::at(index, kind, text));
     let mut repaired = message.clone();
     repaired.form = Form::Changed;
     repaired.parts.retain(|part| belongs(role, &part.body));
     if repaired.parts.len() < message.parts.len() {
         warn(
             WarningKind::MisplacedPart,
-            format!("removed a part that a {} message cannot have", role.name()),
+            phrase!(
+                "warning-misplaced-part",
+                "removed a part that a {role} message cannot have",
+                role = role.name()
+            ),
         );
     }
     let before = repaired.parts.len();
     repaired.parts.retain(|part| !is_blank(&part.body));
     // Every client writes a blank text next to calls. It is worth a warning only without calls.
     if repaired.parts.len() < before && message.calls().next().is_none() {
-        warn(WarningKind::BlankText, "removed a blank text".to_owned());
+        warn(WarningKind::BlankText, phrase!("warning-blank-text", "removed a blank text"));
     }
     for part in repaired.parts.iter_mut().filter(|part| needs_mending(&part.body)) {
         mend(&mut part.body, &mut warn);
@@ -70,7 +76,7 @@ fn needs_mending(body: &Body) -> bool {
     }
 }
 
-fn mend(body: &mut Body, warn: &mut impl FnMut(WarningKind, String)) {
+fn mend(body: &mut Body, warn: &mut impl FnMut(WarningKind, Phrase)) {
     let text = match body {
         Body::Call(call) => {
             mend_call(call, warn);
@@ -80,14 +86,20 @@ fn mend(body: &mut Body, warn: &mut impl FnMut(WarningKind, String)) {
         _ => return,
     };
     if let Some(mended) = json::mend_escapes(text) {
-        warn(WarningKind::LoneSurrogate, "replaced half of a UTF-16 surrogate pair".to_owned());
+        warn(
+            WarningKind::LoneSurrogate,
+            phrase!("warning-lone-surrogate", "replaced half of a UTF-16 surrogate pair"),
+        );
         *text = mended;
     }
 }
 
-fn mend_call(call: &mut ToolCall, warn: &mut impl FnMut(WarningKind, String)) {
+fn mend_call(call: &mut ToolCall, warn: &mut impl FnMut(WarningKind, Phrase)) {
     if call.name.is_empty() {
-        warn(WarningKind::MissingId, "a call without a tool name; sent as \"unknown\"".to_owned());
+        warn(
+            WarningKind::MissingId,
+            phrase!("warning-missing-tool-name", "a call without a tool name; sent as \"unknown\""),
+        );
         "unknown".clone_into(&mut call.name);
     }
     if json::is_object(&call.arguments) {
@@ -99,7 +111,11 @@ fn mend_call(call: &mut ToolCall, warn: &mut impl FnMut(WarningKind, String)) {
     }
     warn(
         WarningKind::BadArguments,
-        format!("the arguments of {} are not a JSON object; sent as {{\"input\": …}}", call.name),
+        phrase!(
+            "warning-bad-arguments",
+            "the arguments of {name} are not a JSON object; sent as {{\"input\": …}}",
+            name = &call.name
+        ),
     );
     call.arguments = json::object([("input", json::quote(&call.arguments))]);
 }

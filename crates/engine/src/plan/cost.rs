@@ -14,8 +14,8 @@ use crate::setting::{By, Size};
 const MIN_TOKENS: usize = 64_000;
 
 /// Returns the size of a conversation at which a fold has just paid for itself when the next one is
-/// due, if the policy asks for that
-/// and the prices of the model are known. `growth` is the number of tokens that a call adds.
+/// due, if the policy asks for that and the prices of the model are known. `growth` is the number of
+/// tokens that a call adds.
 ///
 /// Of `a` tokens a fold keeps `kept · a` and drops `span · a`; the next fold is due after `span · a
 /// / growth` calls. A fold has paid for itself after `(kept / span) · (write − read) / read` calls.

@@ -6,36 +6,37 @@ use super::Input;
 use crate::draft::{Arrival, Item, Marks, Slot, Treatment};
 use crate::reason::Reason;
 
-/// Returns the slots for the messages that the generation does not cover yet.
+/// Returns the slots for the messages that the generation does not cover yet. A message joins the
+/// slot of its atom.
 pub(super) fn new_slots(input: &Input<'_>, marks: &Marks) -> Vec<Slot> {
     let history = input.history;
     let covered = input.generation.covered();
     let hidden = hidden_atoms(input);
-    let recalled = input.recalled.map(|found| input.generation.not_shown(history, found));
-    let recalled = recalled.as_deref();
+    let not_shown = input.recalled.map(|found| input.generation.not_shown(history, found));
+    let recalled = not_shown.as_deref();
     let model = input.model;
     let weights = &input.policy.weights;
     let arrival = Arrival { history, marks, model, weights, hidden: &hidden, recalled };
     let mut slots: Vec<Slot> = Vec::new();
     let mut seen = FxHashSet::default();
     for message in covered..history.len() {
-        if let Some(at) = history.atom_of(message).filter(|&at| seen.insert(at)) {
-            slots.push(slot(input, &arrival, at, covered));
+        if let Some(atom) = history.atom_of(message).filter(|&atom| seen.insert(atom)) {
+            slots.push(slot(input, &arrival, atom, covered));
         }
     }
     slots
 }
 
-fn slot(input: &Input<'_>, arrival: &Arrival<'_>, at: usize, covered: usize) -> Slot {
+fn slot(input: &Input<'_>, arrival: &Arrival<'_>, atom: usize, covered: usize) -> Slot {
     let history = input.history;
-    let messages = history.atom(at).map_or(&[][..], |atom| &atom.messages);
+    let messages = history.atom(atom).map_or(&[][..], |atom| &atom.messages);
     let sources: Vec<usize> =
         messages.iter().copied().filter(|&message| message >= covered).collect();
     if sources.len() < messages.len() {
-        return late_slot(input, at, covered, sources);
+        return late_slot(input, atom, covered, sources);
     }
-    let mut item = Item::new(history, at);
-    if item.treatment.is_sent() && at >= history.system_prefix() {
+    let mut item = Item::new(history, atom);
+    if item.treatment.is_sent() && atom >= history.system_prefix() {
         for stage in &input.policy.stages {
             stage.arrive(&mut item, arrival);
         }
@@ -52,8 +53,8 @@ fn slot(input: &Input<'_>, arrival: &Arrival<'_>, at: usize, covered: usize) -> 
 }
 
 /// Returns the slot for messages that joined an atom after it was sent.
-fn late_slot(input: &Input<'_>, at: usize, covered: usize, sources: Vec<usize>) -> Slot {
-    let views = input.history.views(at, covered);
+fn late_slot(input: &Input<'_>, atom: usize, covered: usize, sources: Vec<usize>) -> Slot {
+    let views = input.history.views(atom, covered);
     let tokens = views.iter().map(|view| view.tokens(input.history)).sum();
     let (treatment, reason) = if views.is_empty() {
         (Treatment::Omitted, Reason::LateResult)

@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::assemble::Assembly;
 use super::fold_level::apply_level;
-use super::fold_report::{ARRIVAL, FoldReport, LEVEL, LIMIT, LOW_MARK, StepRecorder};
+use super::fold_report::{ARRIVAL, EffectRecorder, FoldReport, LEVEL, LIMIT, LOW_MARK};
 use super::summary_block::SummaryBlock;
 use super::{Action, Figures, Input, Plan, Update, Wanted};
 use crate::draft::{Draft, Marks, Stage, Start};
@@ -54,42 +54,42 @@ pub(super) fn fold(input: &Input<'_>, marks: &Marks, unfolded: usize, reason: St
         stages: &input.policy.stages,
         weights: &input.policy.weights,
         tools: input.budget.tools,
-        before: unfolded,
+        unfolded,
         had_summary: input.generation.has_summary_block(),
         summary_before: input.generation.summary_tokens(),
         hidden: input.generation.hidden(input.history),
         recalled: input.recalled,
     });
     drop_repeated_systems(&mut draft);
-    let mut steps = StepRecorder::new(&draft);
-    for at in input.keep.pins.iter().filter_map(|&message| input.history.atom_of(message)) {
-        draft.pin(at, Reason::Pinned);
+    let mut effects = EffectRecorder::new(&draft);
+    for atom in input.keep.pins.iter().filter_map(|&message| input.history.atom_of(message)) {
+        draft.pin(atom, Reason::Pinned);
     }
     for stage in &input.policy.stages {
         stage.fold(&mut draft);
-        steps.note(stage.name(), &draft);
+        effects.note(stage.name(), &draft);
     }
     let to_low = must_reach_low_mark(&draft, input.policy.fold.low.is_some());
     if to_low {
         drop_to_low_mark(&mut draft);
-        steps.note(LOW_MARK, &draft);
+        effects.note(LOW_MARK, &draft);
     }
-    if let Some(forced) = input.forced {
-        apply_level(&mut draft, input.policy, forced.level);
-        steps.note(LEVEL, &draft);
+    if let Some(requested) = input.requested {
+        apply_level(&mut draft, input.policy, requested.level);
+        effects.note(LEVEL, &draft);
     }
-    for at in draft.newest_first() {
-        draft.arrive(at);
+    for atom in draft.newest_first() {
+        draft.arrive(atom);
     }
     drop_old_thinking(&mut draft);
-    steps.note(ARRIVAL, &draft);
+    effects.note(ARRIVAL, &draft);
     // Space for the summary block is set aside while the draft is shrunk: losing the block costs
     // more than losing the middle of a large output.
     let window = draft.marks.window;
     let reserved = draft.reserved().min(draft.marks.available / 2);
     draft.marks.window = window.saturating_sub(reserved);
     shrink_to_window(&mut draft, input);
-    steps.note(LIMIT, &draft);
+    effects.note(LIMIT, &draft);
     draft.marks.window = window;
     let block_budget = block_budget(&draft);
     let (block, wanted) = write_block(&draft, input, block_budget, marks.high);
@@ -98,13 +98,13 @@ pub(super) fn fold(input: &Input<'_>, marks: &Marks, unfolded: usize, reason: St
     let slots = Assembly::new(input.history, block.as_ref()).slots(&items, &mut total);
     let tokens = Figures { after: total, ..Figures::default() };
     let block_tokens = total.saturating_sub(left);
-    let steps = steps.into_steps();
+    let effects = effects.into_effects();
     Plan {
         action: Action::Fold { reason, from: unfolded },
         slots,
         wanted,
         tokens,
-        fold_report: Some(FoldReport { steps, to_low, block: block_tokens, block_budget }),
+        fold_report: Some(FoldReport { effects, to_low, block: block_tokens, block_budget }),
         warnings,
         covered: 0,
         marks: *marks,
@@ -116,22 +116,23 @@ pub(super) fn fold(input: &Input<'_>, marks: &Marks, unfolded: usize, reason: St
 /// stays, of the others the newest.
 fn drop_repeated_systems(draft: &mut Draft<'_>) {
     let history = draft.history;
-    let text = |at: usize| history.atom_messages(at).next().map(Message::text).unwrap_or_default();
-    let is_system = |at: &usize| draft.kind(*at) == AtomKind::System;
+    let text =
+        |atom: usize| history.atom_messages(atom).next().map(Message::text).unwrap_or_default();
+    let is_system = |atom: &usize| draft.kind(*atom) == AtomKind::System;
     let later: Vec<usize> =
         (history.system_prefix()..history.atoms().len()).filter(is_system).collect();
     let mut kept: FxHashMap<String, usize> =
-        (0..history.system_prefix()).rev().map(|at| (text(at), at)).collect();
-    for at in later.into_iter().rev() {
-        let same = *kept.entry(text(at)).or_insert(at);
-        if same != at {
+        (0..history.system_prefix()).rev().map(|atom| (text(atom), atom)).collect();
+    for atom in later.into_iter().rev() {
+        let same = *kept.entry(text(atom)).or_insert(atom);
+        if same != atom {
             let message =
                 history.atom(same).and_then(|atom| atom.messages.first().copied()).unwrap_or(0);
             let reason = match history.number(message) {
                 Some(message) => Reason::SameAs { message },
                 None => Reason::SameAsPrompt,
             };
-            draft.drop_system(at, reason);
+            draft.drop_system(atom, reason);
         }
     }
 }
@@ -139,17 +140,17 @@ fn drop_repeated_systems(draft: &mut Draft<'_>) {
 /// Returns whether the fold must reach the low mark: the number of tokens started it. A policy
 /// without a low mark need not, unless the context did not fit into the window.
 const fn must_reach_low_mark(draft: &Draft<'_>, has_low: bool) -> bool {
-    draft.before() > draft.marks.high && (has_low || draft.before() > draft.marks.window)
+    draft.unfolded() > draft.marks.high && (has_low || draft.unfolded() > draft.marks.window)
 }
 
 /// Drops the oldest atoms until the low mark is reached.
 fn drop_to_low_mark(draft: &mut Draft<'_>) {
     let goal = low_without_block(draft);
-    for at in draft.oldest_first() {
+    for atom in draft.oldest_first() {
         if draft.total() <= goal {
             return;
         }
-        draft.drop(at, Reason::OverLowMark);
+        draft.drop(atom, Reason::OverLowMark);
     }
 }
 
@@ -186,28 +187,30 @@ fn drop_a_little(draft: &mut Draft<'_>) {
     if over > draft.marks.available / 10 {
         return;
     }
-    for at in draft.oldest_first() {
+    for atom in draft.oldest_first() {
         if draft.total() <= draft.marks.window {
             return;
         }
-        draft.drop(at, Reason::OlderThanTokens);
+        draft.drop(atom, Reason::OlderThanTokens);
     }
 }
 
 /// Makes sure that the kept messages do not start in the middle of a turn: the user message that
 /// opens the turn stays too.
 fn start_with_user(draft: &mut Draft<'_>) {
-    // A round before may have held another message.
+    // An earlier round may have held another message.
     draft.release();
     let items = draft.items().iter().enumerate();
-    let kept =
-        items.filter(|(_, item)| !item.pinned).map(|(at, _)| at).find(|&at| draft.is_kept(at));
-    let Some(first) = kept.filter(|&at| draft.kind(at) != AtomKind::User) else { return };
-    if let Some(at) = draft.opener_of(first) {
-        draft.hold(at, Reason::OpensTurn);
-        if !draft.is_protected(at) {
+    let kept = items
+        .filter(|(_, item)| !item.pinned)
+        .map(|(atom, _)| atom)
+        .find(|&atom| draft.is_kept(atom));
+    let Some(first) = kept.filter(|&atom| draft.kind(atom) != AtomKind::User) else { return };
+    if let Some(opener) = draft.opener_of(first) {
+        draft.hold(opener, Reason::OpensTurn);
+        if !draft.is_protected(opener) {
             let max = draft.marks.available / 10;
-            draft.clip(at, max, Reason::OpensTurnTruncated);
+            draft.clip(opener, max, Reason::OpensTurnTruncated);
         }
     }
 }
@@ -216,8 +219,8 @@ fn start_with_user(draft: &mut Draft<'_>) {
 /// before it is unchanged, the thinking of the running turn goes too.
 fn drop_old_thinking(draft: &mut Draft<'_>) {
     let end = if draft.model.thinking_needs_prefix { usize::MAX } else { draft.running() };
-    for at in draft.newest_first().filter(|&at| at < end) {
-        draft.drop_thinking(at);
+    for atom in draft.newest_first().filter(|&atom| atom < end) {
+        draft.drop_thinking(atom);
     }
 }
 
@@ -271,7 +274,7 @@ fn write_block(
             update: Update {
                 messages: settings.update_messages,
                 ratio: settings.update_ratio,
-                is_pressing: draft.before() * 100 > high * PRESSING_PERCENT,
+                is_pressing: draft.unfolded() * 100 > high * PRESSING_PERCENT,
             },
         });
     (block, wanted)

@@ -9,7 +9,7 @@ use crate::stage::{Emergency, Halve, keep_turns, to_request_and_answer};
 
 /// A request to fold now, whether or not a fold is due.
 #[derive(Clone, Copy, Debug)]
-pub struct Forced<'a> {
+pub struct RequestedFold<'a> {
     /// How much to drop.
     pub level: FoldLevel,
     /// Why, for people.

@@ -10,7 +10,8 @@ use crate::draft::Draft;
 #[non_exhaustive]
 pub struct FoldReport {
     /// The stages and rules that changed the size of the context, in the order in which they ran.
-    pub steps: Vec<FoldStep>,
+    #[serde(rename = "steps")]
+    pub effects: Vec<FoldEffect>,
     /// Whether the fold had to reach the low mark: it was started by the number of tokens.
     pub to_low: bool,
     /// The tokens that the summary block takes; 0 without one.
@@ -22,7 +23,7 @@ pub struct FoldReport {
 /// What one stage or rule did in a fold.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct FoldStep {
+pub struct FoldEffect {
     /// The name of the stage, or one of [`LOW_MARK`], [`LIMIT`], [`LEVEL`] and [`ARRIVAL`].
     pub by: &'static str,
     /// The number of messages that it dropped.
@@ -44,16 +45,16 @@ pub const LEVEL: &str = "level";
 pub const ARRIVAL: &str = "arrival";
 
 impl FoldReport {
-    /// Returns the last step that dropped messages, or the last step if none did.
+    /// Returns the last effect that dropped messages, or the last one if none did.
     #[must_use]
-    pub fn last_step(&self) -> Option<&FoldStep> {
-        self.steps.iter().rfind(|step| step.dropped > 0).or_else(|| self.steps.last())
+    pub fn last_effect(&self) -> Option<&FoldEffect> {
+        self.effects.iter().rfind(|effect| effect.dropped > 0).or_else(|| self.effects.last())
     }
 
     /// Returns the report with corrected token counts.
     pub(super) fn corrected(mut self, correct: impl Fn(usize) -> usize) -> Self {
-        for step in &mut self.steps {
-            step.left = correct(step.left);
+        for effect in &mut self.effects {
+            effect.left = correct(effect.left);
         }
         self.block = correct(self.block);
         self.block_budget = correct(self.block_budget);
@@ -61,32 +62,32 @@ impl FoldReport {
     }
 }
 
-/// Records the steps of a fold.
+/// Records what each stage and rule does in a fold.
 #[derive(Debug)]
-pub(super) struct StepRecorder {
-    steps: Vec<FoldStep>,
+pub(super) struct EffectRecorder {
+    effects: Vec<FoldEffect>,
     total: usize,
     dropped: usize,
 }
 
-impl StepRecorder {
+impl EffectRecorder {
     pub(super) fn new(draft: &Draft<'_>) -> Self {
-        Self { steps: Vec::new(), total: draft.total(), dropped: dropped(draft) }
+        Self { effects: Vec::new(), total: draft.total(), dropped: dropped(draft) }
     }
 
-    /// Records what `by` did to the draft since the last step.
+    /// Records what `by` did to the draft since the last record.
     pub(super) fn note(&mut self, by: &'static str, draft: &Draft<'_>) {
         let now = dropped(draft);
         if draft.total() != self.total || now != self.dropped {
             let left = draft.total();
-            self.steps.push(FoldStep { by, dropped: now.saturating_sub(self.dropped), left });
+            self.effects.push(FoldEffect { by, dropped: now.saturating_sub(self.dropped), left });
         }
         self.total = draft.total();
         self.dropped = now;
     }
 
-    pub(super) fn into_steps(self) -> Vec<FoldStep> {
-        self.steps
+    pub(super) fn into_effects(self) -> Vec<FoldEffect> {
+        self.effects
     }
 }
 

@@ -15,6 +15,7 @@ pub struct Generation {
     /// Why it was started. Empty for the first one.
     pub reason: String,
     pub(super) slots: Vec<Slot>,
+    /// How many messages of the history have a slot.
     pub(super) covered: usize,
     pub(super) tokens: usize,
     pub(super) messages: usize,
@@ -126,7 +127,8 @@ impl Generation {
         self.covered == history.len() && self.marks == Some(*marks)
     }
 
-    /// Records a plan as sent. For an extension, the cost depends only on the new slots.
+    /// Makes a plan part of the context, before it is sent. It never changes again until a fold. The
+    /// cost of an extension depends only on the new slots.
     pub fn freeze(&mut self, history: &History, plan: Plan) {
         if let Action::Fold { reason, .. } = plan.action {
             *self = Self { number: self.number + 1, reason, ..Self::default() };
@@ -164,10 +166,10 @@ impl Counts {
         for slot in slots {
             counts.tokens += slot.tokens;
             let atom = slot.sources.first().and_then(|&message| history.atom_of(message));
-            let Some(at) = atom.filter(|_| slot.treatment.is_sent()) else { continue };
-            if history.atom(at).is_some_and(|atom| atom.kind != AtomKind::System) {
+            let Some(index) = atom.filter(|_| slot.treatment.is_sent()) else { continue };
+            if history.atom(index).is_some_and(|atom| atom.kind != AtomKind::System) {
                 counts.messages += slot.sources.len();
-                counts.turns += usize::from(history.turns().binary_search(&at).is_ok());
+                counts.turns += usize::from(history.turns().binary_search(&index).is_ok());
             }
         }
         counts

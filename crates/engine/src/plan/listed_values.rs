@@ -9,12 +9,12 @@ pub(super) fn list_values(draft: &Draft<'_>, text: &str, budget: usize) -> Listi
     list_parts(draft, text, budget, 0).1
 }
 
-/// Like [`list_values`], in two parts: the best values, about `first` tokens, and the others.
+/// Like [`list_values`], in two parts: the best values, about `first_tokens`, and the others.
 pub(super) fn list_parts(
     draft: &Draft<'_>,
     text: &str,
     budget: usize,
-    first: usize,
+    first_tokens: usize,
 ) -> (Listing, Listing) {
     let history = draft.history;
     let kept = texts_of(draft);
@@ -23,7 +23,7 @@ pub(super) fn list_parts(
     shown.add(text);
     let wanted = |_: &str, seen: &ledger::Seen| !shows_whole(draft, seen.last);
     let counter = history.counter();
-    let sizes = ledger::PartSizes { both: budget, first };
+    let sizes = ledger::PartSizes { both: budget, first: first_tokens };
     ledger::write_parts(history.values(), draft.weights, counter, sizes, &shown, wanted)
 }
 

@@ -20,22 +20,23 @@ mod extend;
 mod fold;
 mod fold_level;
 mod fold_report;
-mod frozen;
 mod generation;
 mod listed_values;
 mod stable_ledger;
+mod stored;
 mod summary_block;
 
 pub use crate::draft::{Budget, Draft, Item, Marks, Passage, Search, Slot, Treatment, Truncation};
-pub use fold_level::{FoldLevel, Forced};
-pub use fold_report::{ARRIVAL, FoldReport, FoldStep, LEVEL, LIMIT, LOW_MARK};
-pub use frozen::{FrozenSlot, Head, Item as FrozenItem};
+pub use fold_level::{FoldLevel, RequestedFold};
+pub use fold_report::{ARRIVAL, FoldEffect, FoldReport, LEVEL, LIMIT, LOW_MARK};
 pub use generation::Generation;
+pub use stored::{Head, StoredItem, StoredSlot};
 
 use std::sync::Arc;
 
 use crate::history::History;
 use crate::model::Model;
+use crate::phrase;
 use crate::policy::{Policy, Size, When};
 use crate::reason::Reason;
 use crate::summary::{Mode, Placement, Schema, Summary};
@@ -61,7 +62,7 @@ pub struct Input<'a> {
     /// What every fold keeps.
     pub keep: Keep<'a>,
     /// A request to fold now, whether or not a fold is due.
-    pub forced: Option<Forced<'a>>,
+    pub requested: Option<RequestedFold<'a>>,
     /// The passages of earlier messages that the caller found for the newest user message, best
     /// first ([`Policy::search`]). `None` if it did not search: then the stage that quotes them
     /// searches the history by words.
@@ -79,7 +80,7 @@ pub struct Keep<'a> {
 }
 
 impl<'a> Input<'a> {
-    /// Creates an input without summaries, pins, a forced fold or passages.
+    /// Creates an input without summaries, pins, a requested fold or passages.
     #[must_use]
     pub const fn new(
         history: &'a History,
@@ -96,7 +97,7 @@ impl<'a> Input<'a> {
             model,
             summaries: &[],
             keep: Keep { pins: &[], lines: &[] },
-            forced: None,
+            requested: None,
             recalled: None,
         }
     }
@@ -118,12 +119,14 @@ pub struct Plan {
     pub fold_report: Option<FoldReport>,
     /// Problems that the plan could not avoid.
     pub warnings: Vec<Warning>,
+    /// How many messages of the history have a slot once the plan is frozen.
     covered: usize,
     marks: Marks,
+    /// The size at which a fold was tried and did not free enough.
     ineffective_at: Option<usize>,
 }
 
-/// What a plan does with what was sent.
+/// What a plan does with what was sent so far.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Action {
@@ -288,7 +291,7 @@ fn decide(input: &Input<'_>) -> Decision {
     let unfolded = input.generation.tokens() + added.tokens + input.budget.tools;
     let due = reason_to_fold(input, &marks, &added, unfolded)
         .filter(|_| may_fold(input, &marks, unfolded));
-    let reason = input.forced.map(|forced| forced.reason.to_owned()).or(due);
+    let reason = input.requested.map(|requested| requested.reason.to_owned()).or(due);
     match reason {
         // A fold makes its own slots. These are dropped here, because a long first extension has
         // many of them.
@@ -296,8 +299,8 @@ fn decide(input: &Input<'_>) -> Decision {
             // In a fold on request, percentages apply to the current context, not to the window, so
             // that it also shrinks a context that is half full.
             let used = unfolded.saturating_sub(marks.fixed);
-            let marks = match input.forced {
-                Some(Forced { level: FoldLevel::Fold, .. })
+            let marks = match input.requested {
+                Some(RequestedFold { level: FoldLevel::Fold, .. })
                     if matches!(input.policy.fold.high, Size::Share(_)) =>
                 {
                     marks.limited(&input.policy.fold, used)
@@ -337,11 +340,12 @@ fn marks_of(input: &Input<'_>) -> Marks {
     marks
 }
 
+/// Fills in what both kinds of plans share: figures as the provider counts, and the check.
 fn finish(input: &Input<'_>, mut plan: Plan) -> Plan {
     plan.covered = input.history.len();
     plan.tokens = figures(input, &plan.marks, plan.tokens.after);
-    let real = |tokens| input.budget.calibration.correct(tokens);
-    plan.fold_report = plan.fold_report.map(|fold_report| fold_report.corrected(real));
+    let calibrated = |tokens| input.budget.calibration.correct(tokens);
+    plan.fold_report = plan.fold_report.map(|fold_report| fold_report.corrected(calibrated));
     check(input, &mut plan);
     plan
 }
@@ -364,14 +368,14 @@ fn extension(slots: Vec<Slot>, after: usize, marks: Marks, ineffective_at: Optio
 }
 
 fn figures(input: &Input<'_>, marks: &Marks, after: usize) -> Figures {
-    let real = |tokens| input.budget.calibration.correct(tokens);
-    let before = real(input.history.tokens() + input.budget.tools);
+    let calibrated = |tokens| input.budget.calibration.correct(tokens);
+    let before = calibrated(input.history.tokens() + input.budget.tools);
     Figures {
         before,
-        after: real(after),
+        after: calibrated(after),
         window: input.budget.window,
-        high: real(marks.high),
-        low: real(marks.low),
+        high: calibrated(marks.high),
+        low: calibrated(marks.low),
     }
 }
 
@@ -383,9 +387,10 @@ fn reason_to_fold(
     unfolded: usize,
 ) -> Option<String> {
     let rule = &input.policy.fold;
-    let real = |tokens| input.budget.calibration.correct(tokens);
+    let calibrated = |tokens| input.budget.calibration.correct(tokens);
     if unfolded > marks.window {
-        let reason = Reason::OverWindow { tokens: real(unfolded), window: input.budget.window };
+        let reason =
+            Reason::OverWindow { tokens: calibrated(unfolded), window: input.budget.window };
         return Some(reason.into());
     }
     let messages = input.generation.messages() + added.messages;
@@ -403,7 +408,8 @@ fn reason_to_fold(
         return None;
     }
     if unfolded > marks.high {
-        let (tokens, high) = (real(unfolded), real(marks.high));
+        let tokens = calibrated(unfolded);
+        let high = calibrated(marks.high);
         let reason = match input.budget.cold {
             true => Reason::OverHighMarkCold { tokens, high },
             false => Reason::OverHighMark { tokens, high },
@@ -429,11 +435,12 @@ fn is_worthwhile(input: &Input<'_>, marks: &Marks, unfolded: usize, plan: &Plan)
     let foldable = unfolded.saturating_sub(marks.fixed);
     let rescues = unfolded > marks.window && plan.tokens.after <= marks.window;
     // A caller that supplies a summary wants it in place, even if it is longer than the digest.
-    let adds_summary =
-        input.forced.is_some() && !input.summaries.is_empty() && plan.tokens.after <= marks.window;
-    let forced = input.forced.is_some() && freed > 0;
+    let adds_summary = input.requested.is_some()
+        && !input.summaries.is_empty()
+        && plan.tokens.after <= marks.window;
+    let frees_on_request = input.requested.is_some() && freed > 0;
     adds_summary
-        || forced
+        || frees_on_request
         || freed > 0 && (freed >= input.policy.fold.free.at_least(foldable) || rescues)
 }
 
@@ -448,15 +455,21 @@ fn check(input: &Input<'_>, plan: &mut Plan) {
     for violation in validity::check(views) {
         plan.warnings.push(Warning::new(
             WarningKind::Internal,
-            format!("the plan breaks a rule: {violation}"),
+            phrase!(
+                "warning-internal",
+                "the plan breaks a rule: {violation}",
+                violation = violation.phrase()
+            ),
         ));
     }
     if plan.tokens.after > plan.tokens.window
         && !plan.warnings.iter().any(|warning| warning.kind == WarningKind::Budget)
     {
-        let text = format!(
-            "the context has {} tokens, more than the window of {}",
-            plan.tokens.after, plan.tokens.window
+        let text = phrase!(
+            "warning-over-window",
+            "the context has {tokens} tokens, more than the window of {window}",
+            tokens = plan.tokens.after,
+            window = plan.tokens.window
         );
         plan.warnings.push(Warning::new(WarningKind::Budget, text));
     }

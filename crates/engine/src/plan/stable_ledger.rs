@@ -42,23 +42,23 @@ impl StableLedger {
         let counter = draft.history.counter();
         let head =
             format!("{}\n[values from earlier messages; {REFERENCE_ONLY}]", settings.heading);
-        let frame = counter.text(&head) + FRAME_TOKENS;
-        let first = draft.marks.tokens(settings.stable).min(budget);
-        if first < MIN_TOKENS {
+        let frame_tokens = counter.text(&head) + FRAME_TOKENS;
+        let stable_tokens = draft.marks.tokens(settings.stable).min(budget);
+        if stable_tokens < MIN_TOKENS {
             return (None, list_values(draft, text, budget));
         }
-        let budget = budget.saturating_sub(frame);
-        let (best, rest) = list_parts(draft, text, budget, first);
+        let budget = budget.saturating_sub(frame_tokens);
+        let (best, rest) = list_parts(draft, text, budget, stable_tokens);
         if let Some(stable) = earlier.and_then(|slot| Self::of(draft, slot)) {
             let tokens = counter.text(&stable.text);
-            if tokens <= budget + frame && stable.is_useful([&best.text, &rest.text]) {
+            if tokens <= budget + frame_tokens && stable.is_useful([&best.text, &rest.text]) {
                 let text = format!("{text}\n{}", stable.text);
-                let rest = list_values(draft, &text, budget + frame - tokens);
+                let rest = list_values(draft, &text, budget + frame_tokens - tokens);
                 return (Some(stable), rest);
             }
         }
         if counter.text(&best.text) < MIN_TOKENS || rest.values.is_empty() {
-            return (None, list_values(draft, text, budget + frame));
+            return (None, list_values(draft, text, budget + frame_tokens));
         }
         let text = format!("{head}\n{}\n---", best.text);
         (Some(Self { text, listed: best.values, is_reused: false }), rest)

@@ -62,7 +62,7 @@ impl SummaryBlock {
             return None;
         }
         let head = header(settings, draft.history, &sources);
-        let summary = best(supplied, &sources);
+        let summary = best_summary(supplied, &sources);
         let question = match settings.placement {
             Placement::Mock => {
                 let language = Language::of_history(draft.history);
@@ -72,7 +72,8 @@ impl SummaryBlock {
         };
         let tokens = budget.saturating_sub(draft.history.counter().text(&question));
         let budget = BlockBudget::new(draft, settings, &head, tokens, summary.is_some());
-        let Body { text: body, open } = Body::write(draft, &atoms, summary, lines, &budget);
+        let BlockText { text: body, open } =
+            BlockText::write(draft, &atoms, summary, lines, &budget);
         let counter = draft.history.counter();
         let body_tokens = counter.text(&body);
         let left = budget.available.saturating_sub(body_tokens + counter.text(&open));
@@ -153,14 +154,14 @@ impl BlockBudget {
 }
 
 /// The part of a block before the ledger.
-struct Body {
+struct BlockText {
     /// The digest or the model's summary.
     text: String,
     /// The open todos and approvals that the text does not contain.
     open: String,
 }
 
-impl Body {
+impl BlockText {
     /// Writes the body. It may use what the ledger does not need: if there are few values to list,
     /// more of what the user wrote can stay.
     fn write(
@@ -172,7 +173,7 @@ impl Body {
     ) -> Self {
         let counter = draft.history.counter();
         let write = |extra: usize| match summary {
-            Some(summary) => text_of(draft, summary, atoms, budget.text + extra),
+            Some(summary) => with_digest_of_rest(draft, summary, atoms, budget.text + extra),
             None => digest::write(draft.history, atoms, budget.text, extra),
         };
         let first = write(0);
@@ -202,7 +203,7 @@ fn missing_lines(lines: &[String], text: &str, counter: &Counter, budget: usize)
 
 /// Returns the summary that covers most of these messages and no others. Empty summaries are
 /// ignored.
-fn best<'a>(supplied: &'a [Summary], sources: &[usize]) -> Option<&'a Summary> {
+fn best_summary<'a>(supplied: &'a [Summary], sources: &[usize]) -> Option<&'a Summary> {
     let fits = |summary: &&Summary| {
         let covered = summary.sources.iter().all(|source| sources.binary_search(source).is_ok());
         covered && !summary.sources.is_empty() && !summary.text.trim().is_empty()
@@ -211,7 +212,12 @@ fn best<'a>(supplied: &'a [Summary], sources: &[usize]) -> Option<&'a Summary> {
 }
 
 /// Returns a supplied summary, truncated to the budget, and a digest of what it does not cover.
-fn text_of(draft: &Draft<'_>, summary: &Summary, atoms: &[usize], budget: usize) -> String {
+fn with_digest_of_rest(
+    draft: &Draft<'_>,
+    summary: &Summary,
+    atoms: &[usize],
+    budget: usize,
+) -> String {
     let history = draft.history;
     let quoted = quoted(&summary.text);
     let text = reduce::clip_text(&quoted, history.counter(), budget).unwrap_or(quoted);

@@ -12,6 +12,8 @@ use std::sync::Arc;
 
 use crate::draft::{Search, Stage};
 use crate::ledger::Weights;
+use crate::phrase;
+use crate::phrase::Phrase;
 use crate::setting;
 use crate::stage;
 
@@ -27,7 +29,7 @@ pub struct Policy {
     /// The stages, in the order in which they run.
     pub stages: Vec<Arc<dyn Stage>>,
     /// Warnings about the settings.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Phrase>,
     /// How the ledger ranks values.
     pub weights: Weights,
     text: String,
@@ -155,7 +157,7 @@ fn stage_names(table: &toml::Table) -> Result<Vec<String>, PolicyError> {
     let invalid = |value: String| PolicyError::BadValue {
         key: "stages".into(),
         value,
-        allowed: "a list of stage names, each once".into(),
+        allowed: phrase!("allowed-stages", "a list of stage names, each once"),
     };
     let value = table.get("stages").ok_or_else(|| invalid("(missing)".into()))?;
     let list = value.as_array().ok_or_else(|| invalid(value.to_string()))?;
@@ -178,13 +180,15 @@ fn check_section(name: &str, value: &toml::Value, stages: &[String]) -> Result<(
         ("name" | "about", other) => Err(PolicyError::BadValue {
             key: name.into(),
             value: other.to_string(),
-            allowed: "a text".into(),
+            allowed: Allowed::Text.phrase(),
         }),
         ("fold", toml::Value::Table(table)) => setting::check(name, FOLD_KEYS, table),
         (_, toml::Value::Table(table)) if stage::spec(name).is_ok() => {
             if !stages.iter().any(|stage| stage == name) {
-                return Err(PolicyError::Contradiction(format!(
-                    "section [{name}] is set, but {name:?} is not among the stages"
+                return Err(PolicyError::Contradiction(phrase!(
+                    "policy-unused-section",
+                    "section [{name}] is set, but {name:?} is not among the stages",
+                    name = name
                 )));
             }
             setting::check(name, stage::spec(name)?.keys, table)
@@ -223,8 +227,10 @@ fn set(table: &mut toml::Table, key: &str, value: &str) -> Result<(), PolicyErro
         .unwrap_or_else(|| toml::Value::String(value.into()));
     let Some((name, key)) = key.split_once('.') else {
         if table.get(key).is_some_and(toml::Value::is_table) {
-            return Err(PolicyError::Contradiction(format!(
-                "{key} is a section; set one of its keys: {key}.KEY"
+            return Err(PolicyError::Contradiction(phrase!(
+                "policy-is-section",
+                "{key} is a section; set one of its keys: {key}.KEY",
+                key = key
             )));
         }
         table.insert(key.into(), value);
@@ -346,7 +352,7 @@ mod tests {
     fn c4_1_a_trigger_below_the_limit_is_warned_about() {
         let policy = Policy::preset("dual-track").unwrap();
         assert!(
-            policy.warnings.iter().any(|warning| warning.contains("fold.high")),
+            policy.warnings.iter().any(|warning| warning.as_str().contains("fold.high")),
             "{:?}",
             policy.warnings
         );

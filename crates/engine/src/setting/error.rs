@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use crate::phrase::Phrase;
+
 /// Why a policy cannot be used.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[non_exhaustive]
@@ -41,9 +43,9 @@ pub enum PolicyError {
         /// The value that was given.
         value: String,
         /// The values that the key accepts.
-        allowed: String,
+        allowed: Phrase,
     },
     /// Two settings that contradict each other.
     #[error("{0}")]
-    Contradiction(String),
+    Contradiction(Phrase),
 }

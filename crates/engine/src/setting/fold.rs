@@ -5,6 +5,7 @@ use serde::Deserialize;
 use super::error::PolicyError;
 use super::key::{Allowed, Key};
 use super::size::Size;
+use crate::phrase;
 
 /// The keys of `[fold]`.
 pub const KEYS: &[Key] = &[
@@ -152,5 +153,10 @@ impl FoldRule {
 }
 
 fn not_below(low: Size, high: Size) -> PolicyError {
-    PolicyError::Contradiction(format!("fold.low ({low}) must be lower than fold.high ({high})"))
+    PolicyError::Contradiction(phrase!(
+        "policy-low-not-below-high",
+        "fold.low ({low}) must be lower than fold.high ({high})",
+        low = low.to_string(),
+        high = high.to_string()
+    ))
 }

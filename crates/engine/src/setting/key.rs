@@ -6,6 +6,8 @@ use std::fmt;
 use super::error::PolicyError;
 use super::size::Size;
 use super::threshold::Threshold;
+use crate::phrase;
+use crate::phrase::Phrase;
 
 /// The values that a key accepts.
 #[derive(Clone, Copy, Debug)]
@@ -47,22 +49,46 @@ impl Allowed {
     }
 }
 
+impl Allowed {
+    /// Describes the values.
+    #[must_use]
+    pub fn phrase(&self) -> Phrase {
+        match self {
+            Self::Whole(least, i64::MAX) => phrase!(
+                "allowed-whole-from",
+                "a whole number from {least}",
+                least = least.to_string()
+            ),
+            Self::Whole(least, most) => phrase!(
+                "allowed-whole",
+                "a whole number from {least} to {most}",
+                least = least.to_string(),
+                most = most.to_string()
+            ),
+            Self::Size => {
+                phrase!("allowed-size", "a number of tokens, or a share from \"0%\" to \"100%\"")
+            }
+            Self::Threshold => phrase!(
+                "allowed-threshold",
+                "a number of tokens, a share from \"0%\" to \"100%\", or \"high\" for the high \
+                 mark"
+            ),
+            Self::Flag => phrase!("allowed-flag", "true or false"),
+            Self::OneOf(names) => {
+                phrase!("allowed-one-of", "one of {names}", names = names.join(", "))
+            }
+            Self::Text => phrase!("allowed-text", "a text"),
+            Self::Words => phrase!("allowed-texts", "a list of texts"),
+            Self::Indices => {
+                phrase!("allowed-message-numbers", "a list of message numbers, from 1")
+            }
+        }
+    }
+}
+
 impl fmt::Display for Allowed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Whole(least, i64::MAX) => write!(f, "a whole number from {least}"),
-            Self::Whole(least, most) => write!(f, "a whole number from {least} to {most}"),
-            Self::Size => f.write_str("a number of tokens, or a share from \"0%\" to \"100%\""),
-            Self::Threshold => f.write_str(
-                "a number of tokens, a share from \"0%\" to \"100%\", or \"high\" for the high \
-                 mark",
-            ),
-            Self::Flag => f.write_str("true or false"),
-            Self::OneOf(names) => write!(f, "one of {}", names.join(", ")),
-            Self::Text => f.write_str("a text"),
-            Self::Words => f.write_str("a list of texts"),
-            Self::Indices => f.write_str("a list of message numbers, from 1"),
-        }
+        self.phrase().fmt(f)
     }
 }
 
@@ -97,7 +123,7 @@ pub(crate) fn check(section: &str, keys: &[Key], table: &toml::Table) -> Result<
             return Err(PolicyError::BadValue {
                 key: format!("{section}.{name}"),
                 value: value.to_string(),
-                allowed: key.allowed.to_string(),
+                allowed: key.allowed.phrase(),
             });
         }
     }

@@ -10,6 +10,7 @@ use super::{Spec, build};
 use crate::draft::{Draft, Stage, Treatment};
 use crate::history::AtomKind;
 use crate::message::{Body, Truncated};
+use crate::phrase;
 use crate::reason::Reason;
 use crate::reduce;
 use crate::setting::{Allowed, Key, Threshold};
@@ -198,7 +199,10 @@ fn clip_protected(draft: &mut Draft<'_>, is_user: bool) {
         let tokens = draft.item(at).map_or(0, |item| item.tokens);
         draft.warn(
             WarningKind::Budget,
-            "the newest messages do not fit into the window; they were truncated in the middle",
+            phrase!(
+                "warning-newest-truncated",
+                "the newest messages do not fit into the window; they were truncated in the middle"
+            ),
         );
         let least = if is_user { MIN_USER_TOKENS } else { MIN_STEP_TOKENS };
         draft.clip(

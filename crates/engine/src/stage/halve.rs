@@ -4,7 +4,7 @@
 
 use serde::Deserialize;
 
-use super::digest::to_request_and_answer;
+use super::request_and_answer::to_request_and_answer;
 use super::{Spec, build};
 use crate::draft::{Draft, Stage};
 use crate::reason::Reason;

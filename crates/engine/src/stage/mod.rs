@@ -3,7 +3,6 @@
 
 mod cap;
 mod clear;
-mod digest;
 mod emergency;
 mod fit;
 mod halve;
@@ -12,6 +11,7 @@ mod pin;
 mod preview;
 mod recall;
 mod repair;
+mod request_and_answer;
 mod summarise;
 mod trim;
 mod window;
@@ -20,7 +20,6 @@ pub use crate::draft::{Arrival, Stage};
 pub use crate::summary::{Mode, Placement, Summarise};
 pub use cap::Cap;
 pub use clear::Clear;
-pub use digest::Digest;
 pub use emergency::Emergency;
 pub use fit::Fit;
 pub use halve::Halve;
@@ -29,10 +28,11 @@ pub use pin::Pin;
 pub use preview::Preview;
 pub use recall::Recall;
 pub use repair::{Repair, RepairMode};
+pub use request_and_answer::RequestAndAnswer;
 pub use trim::{Scope, Style, Trim};
 pub use window::{Only, Window};
 
-pub(crate) use digest::to_request_and_answer;
+pub(crate) use request_and_answer::to_request_and_answer;
 pub(crate) use window::keep_turns;
 
 use std::sync::Arc;
@@ -61,7 +61,7 @@ pub const STAGES: &[&Spec] = &[
     &trim::SPEC,
     &clear::SPEC,
     &images::SPEC,
-    &digest::SPEC,
+    &request_and_answer::SPEC,
     &pin::SPEC,
     &window::SPEC,
     &halve::SPEC,

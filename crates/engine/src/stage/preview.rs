@@ -57,7 +57,7 @@ pub struct Preview {
     pub lists: Vec<String>,
     /// The fields to keep of an item.
     pub fields: Vec<String>,
-    /// What stands for the items left out; `{n}` is their number.
+    /// What replaces the items left out; `{n}` is their number.
     pub gap: String,
 }
 

@@ -6,6 +6,8 @@ use serde::Deserialize;
 use super::{Spec, build};
 use crate::draft::{Draft, Stage};
 use crate::history::AtomKind;
+use crate::phrase;
+use crate::phrase::Phrase;
 use crate::reason::Reason;
 use crate::setting::{Allowed, FoldRule, Key, Size, Threshold};
 
@@ -149,10 +151,13 @@ impl Stage for Window {
         self.steps
     }
 
-    fn concern(&self, rule: &FoldRule) -> Option<String> {
+    fn concern(&self, rule: &FoldRule) -> Option<Phrase> {
         match (self.tokens, rule.high) {
-            (Some(Size::Tokens(keep)), Size::Tokens(high)) if high < keep => Some(format!(
-                "fold.high ({high}) is below window.tokens ({keep}): a fold may free nothing"
+            (Some(Size::Tokens(keep)), Size::Tokens(high)) if high < keep => Some(phrase!(
+                "warning-high-below-window",
+                "fold.high ({high}) is below window.tokens ({keep}): a fold may free nothing",
+                high = high,
+                keep = keep
             )),
             _ => None,
         }

@@ -7,13 +7,13 @@ use crate::artifact::{self, is_file_record};
 use crate::checkpoint;
 use crate::encoding::hash_name;
 use crate::error::Result;
-use crate::frozen::{self, StoredStep};
 use crate::generation::Fold;
 use crate::id::Id;
 use crate::line::{
     ArtifactLine, Bytes, GenerationLine, JobLine, Line, PreferenceLine, SentLine, SummaryLine,
     ToolsLine, UsageLine,
 };
+use crate::request_context::{self, StoredUpdate};
 use crate::session::Session;
 use crate::store::{Row, checksum, values};
 use crate::toolset;
@@ -67,8 +67,8 @@ impl Export<'_> {
     /// each other, so none is written if one is damaged.
     fn sent(&mut self, session: &Session) -> Result<HashSet<i64>> {
         let mut generations = HashSet::new();
-        for StoredStep { tip, generation, time, sent } in
-            frozen::steps(self.connection, session.frozen)?
+        for StoredUpdate { tip, generation, time, update } in
+            request_context::updates(self.connection, session.frozen)?
         {
             let at = self.written_id(tip)?;
             if at.is_none() && tip != Tip::EMPTY {
@@ -78,11 +78,11 @@ impl Export<'_> {
             self.line(&Line::Sent(Box::new(SentLine {
                 session: session.id.clone(),
                 at,
-                cleared: sent.cleared,
-                head: sent.head,
-                past: sent.past,
-                slots: sent.slots,
-                fold: sent.fold,
+                cleared: update.cleared,
+                head: update.head,
+                past: update.past,
+                slots: update.slots,
+                fold: update.fold,
                 time,
             })))?;
         }

@@ -8,10 +8,10 @@ use crate::clear::add_clear_mark;
 use crate::encoding::{hash_name, parse_hash};
 use crate::error::{LogError, Result};
 use crate::format_1::Format1State;
-use crate::frozen::{self, Sent};
 use crate::id::Id;
 use crate::line::{JobLine, SentLine, SessionLine, SummaryLine, ToolsLine, UsageLine};
 use crate::navigate::left_tips;
+use crate::request_context::{self, ContextUpdate};
 use crate::session::{self, Document, Relation, Session};
 use crate::store::values;
 use crate::toolset;
@@ -163,11 +163,11 @@ impl Import<'_> {
             ));
         }
         let SentLine { cleared, head, past, slots, fold, time, .. } = line;
-        let key = frozen::add(
+        let key = request_context::add(
             self.connection,
             &session,
             at,
-            &Sent { cleared, head, past, slots, fold },
+            &ContextUpdate { cleared, head, past, slots, fold },
             time,
         )?;
         self.connection

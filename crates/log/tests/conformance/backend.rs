@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use waterline::message::{Message, Part, Role, Wire};
 use waterline::tokens::{Counter, Method};
-use waterline_log::{Incoming, Log, Sent, Session, Step, Usage};
+use waterline_log::{Commit, ContextUpdate, Incoming, Log, Session, Usage};
 
 pub(crate) trait Backend {
     /// Opens the log of this backend. Every call opens the same log.
@@ -105,13 +105,17 @@ pub(crate) fn session(log: &Log, id: &str, texts: &[&str]) -> Session {
 }
 
 /// Stores the request context of a call that was planned with the session `planned`.
-pub(crate) fn freeze(log: &Log, planned: &Session, sent: Sent) -> waterline_log::Result<Session> {
-    log.commit(planned, Step { sent: Some(sent), ..Step::default() })
+pub(crate) fn freeze(
+    log: &Log,
+    planned: &Session,
+    sent: ContextUpdate,
+) -> waterline_log::Result<Session> {
+    log.commit(planned, Commit { context: Some(sent), ..Commit::default() })
 }
 
 /// Stores the usage of a call after the last message of a session.
 pub(crate) fn record_usage(log: &Log, id: &str, call: Usage) -> waterline_log::Result<Session> {
-    log.commit(&log.session(id)?, Step { usage: Some(call), ..Step::default() })
+    log.commit(&log.session(id)?, Commit { usage: Some(call), ..Commit::default() })
 }
 
 /// Returns the texts of a session's messages.

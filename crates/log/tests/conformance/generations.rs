@@ -6,7 +6,8 @@ use waterline::model::Models;
 use waterline::plan::{Action, Budget, Generation, Head, Input, extend, plan};
 use waterline::policy::Policy;
 use waterline_log::{
-    Fold, Incoming, Log, LogError, Resumed, RewindTarget, Sent, Session, Summary, Tip, VERSIONS,
+    ContextUpdate, Fold, Incoming, Log, LogError, Resumed, RewindTarget, Session, Summary, Tip,
+    VERSIONS,
 };
 
 use crate::backend::{Backend, counter, freeze, parse, session, text_message};
@@ -87,8 +88,8 @@ impl<'a> Runner<'a> {
         };
         let from = if fold.is_some() { 0 } else { self.generation.slots().len() };
         self.generation.freeze(&self.history, planned);
-        let slots = self.generation.frozen(&self.history, from);
-        let sent = Sent {
+        let slots = self.generation.stored(&self.history, from);
+        let sent = ContextUpdate {
             cleared: self.log.cleared(&self.id).unwrap(),
             head: self.generation.head(),
             past: self.history.past(),
@@ -189,12 +190,12 @@ fn clearing_invalidates_the_request_context(backend: &dyn Backend) {
     runner.turns(5..8);
     // Without the mark, the stored context is invalid: it counts messages from the mark.
     log.undo_clear("s").unwrap();
-    assert!(log.thaw("s").unwrap().is_none());
+    assert!(log.request_context("s").unwrap().is_none());
     let whole = log.resume("s", &counter(), parse).unwrap();
     assert_eq!((whole.history.len(), whole.cleared), (16, 0));
     // A call that was planned before the session was cleared is refused.
     let planned = log.session("s").unwrap();
-    let sent = Sent {
+    let sent = ContextUpdate {
         cleared: 0,
         head: Head::default(),
         past: Past::default(),
@@ -209,7 +210,7 @@ fn concurrent_freezes_conflict(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["one"]);
     let planned = log.session("s").unwrap();
-    let sent = || Sent {
+    let sent = || ContextUpdate {
         cleared: 0,
         head: Head::default(),
         past: Past::default(),
@@ -255,13 +256,13 @@ fn a_fold_can_be_undone(backend: &dyn Backend) {
     runner.turns(0..40);
     let number = runner.generation.number;
     log.undo_fold("s").unwrap();
-    let before = log.thaw("s").unwrap().unwrap();
+    let before = log.request_context("s").unwrap().unwrap();
     assert_eq!(before.head.number, number - 1);
     assert!(before.head.covered < runner.generation.covered());
     for _ in 1..number {
         log.undo_fold("s").unwrap();
     }
-    assert_eq!(log.thaw("s").unwrap().unwrap().head.number, 0);
+    assert_eq!(log.request_context("s").unwrap().unwrap().head.number, 0);
     assert!(matches!(log.undo_fold("s"), Err(LogError::Refused(_))));
     assert_eq!(log.session("s").unwrap().tip.position(), 80);
     assert_eq!(log.generations("s").unwrap().len() as u64, number);
@@ -271,15 +272,15 @@ fn rewinding_before_a_fold_restores_the_earlier_context(backend: &dyn Backend) {
     let log = backend.open();
     let mut runner = Runner::new(&log, "s", 3_000);
     runner.turns(0..5);
-    let early = log.thaw("s").unwrap().unwrap();
+    let early = log.request_context("s").unwrap().unwrap();
     runner.turns(5..42);
     log.rewind("s", RewindTarget::Position(10)).unwrap();
-    let back = log.thaw("s").unwrap().unwrap();
+    let back = log.request_context("s").unwrap().unwrap();
     assert_eq!((back.head.clone(), back.slots.len()), (early.head, early.slots.len()));
     assert_eq!(back.head.number, 0);
     log.forward("s", None).unwrap();
     // Going forward restores the newest context.
-    let again = log.thaw("s").unwrap().unwrap();
+    let again = log.request_context("s").unwrap().unwrap();
     assert_eq!(
         (again.head.number, again.head.covered),
         (runner.generation.number, runner.generation.covered())
@@ -294,10 +295,10 @@ fn a_fork_continues_with_its_parents_context(backend: &dyn Backend) {
     let log = backend.open();
     let mut runner = Runner::new(&log, "s", 3_000);
     runner.turns(0..42);
-    let parent = log.thaw("s").unwrap().unwrap();
+    let parent = log.request_context("s").unwrap().unwrap();
     let stats = log.stats().unwrap();
     let fork = log.fork("s", None, Some("f".into())).unwrap();
-    let sent = log.thaw("f").unwrap().unwrap();
+    let sent = log.request_context("f").unwrap().unwrap();
     assert_eq!((sent.head, sent.slots.len()), (parent.head, parent.slots.len()));
     assert_eq!(log.stats().unwrap().generations, stats.generations);
     log.append("f", fork.tip, vec![text_message(Role::User, "otherwise")]).unwrap();
@@ -305,7 +306,8 @@ fn a_fork_continues_with_its_parents_context(backend: &dyn Backend) {
     // Later folds of the parent do not affect the fork.
     runner.turns(42..80);
     assert!(
-        log.thaw("s").unwrap().unwrap().head.number > log.thaw("f").unwrap().unwrap().head.number
+        log.request_context("s").unwrap().unwrap().head.number
+            > log.request_context("f").unwrap().unwrap().head.number
     );
 }
 

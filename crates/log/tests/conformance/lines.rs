@@ -3,10 +3,10 @@
 use serde_json::{Value, json};
 use waterline::history::Past;
 use waterline::message::{Message, Role};
-use waterline::plan::{FrozenItem, FrozenSlot, Treatment};
+use waterline::plan::{StoredItem, StoredSlot, Treatment};
 use waterline_log::{
-    Backup, Document, Filter, Fold, Imported, Incoming, Log, LogError, RewindTarget, Sent, Session,
-    Summary, Usage,
+    Backup, ContextUpdate, Document, Filter, Fold, Imported, Incoming, Log, LogError, RewindTarget,
+    Session, Summary, Usage,
 };
 
 use crate::backend::{Backend, counter, freeze, parse, record_usage, session, text_message, texts};
@@ -148,14 +148,14 @@ fn a_second_import_adds_nothing(backend: &dyn Backend) {
 fn request_contexts_are_exported(backend: &dyn Backend) {
     let log = backend.open();
     let tip = session(&log, "s", &["one", "two"]).tip;
-    let slot = FrozenSlot {
+    let slot = StoredSlot {
         sources: vec![0, 1],
         treatment: Treatment::Verbatim,
         tokens: 7,
         reason: String::new(),
         items: vec![
-            FrozenItem::Source(0),
-            FrozenItem::Made(Box::new(Message::assistant("two, shortened"))),
+            StoredItem::Source(0),
+            StoredItem::Made(Box::new(Message::assistant("two, shortened"))),
         ],
         listed: Vec::new(),
     };
@@ -164,7 +164,7 @@ fn request_contexts_are_exported(backend: &dyn Backend) {
         let head = json!({
             "number": number, "reason": "", "covered": 2, "tokens": 7, "messages": 2, "turns": 1,
         });
-        Sent {
+        ContextUpdate {
             cleared: 0,
             head: serde_json::from_value(head).unwrap(),
             past: Past { messages: 1, tokens: 4, system_tokens: 0, calls: 0 },
@@ -176,7 +176,8 @@ fn request_contexts_are_exported(backend: &dyn Backend) {
     freeze(&log, &first, sent(Some(fold.clone()), 1)).unwrap();
     let other = Log::open(&backend.other()).unwrap();
     import(&other, &export(&log, &["s"])).unwrap();
-    let (here, there) = (log.thaw("s").unwrap().unwrap(), other.thaw("s").unwrap().unwrap());
+    let (here, there) =
+        (log.request_context("s").unwrap().unwrap(), other.request_context("s").unwrap().unwrap());
     assert_eq!((here.head, here.past), (there.head, there.past));
     assert_eq!(
         serde_json::to_string(&here.slots).unwrap(),
@@ -187,7 +188,7 @@ fn request_contexts_are_exported(backend: &dyn Backend) {
     // Importing again does not redo a fold that was undone.
     other.undo_fold("s").unwrap();
     import(&other, &export(&log, &["s"])).unwrap();
-    assert_eq!(other.thaw("s").unwrap().unwrap().head.number, 0);
+    assert_eq!(other.request_context("s").unwrap().unwrap().head.number, 0);
     assert_eq!(tip.position(), 2);
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 use waterline::message::Role;
 use waterline_log::{
-    CHECKPOINTS, Document, EraseTarget, Filter, LogError, Relation, Session, Step, Usage,
+    CHECKPOINTS, Commit, Document, EraseTarget, Filter, LogError, Relation, Session, Usage,
 };
 
 use crate::backend::{Backend, session, text_message, texts};
@@ -15,8 +15,8 @@ use crate::cases;
 cases![
     session_fields_survive_a_reopen,
     tool_definitions_are_stored_once,
-    a_step_is_stored_in_one_transaction,
-    a_step_for_a_modified_session_is_refused,
+    a_commit_is_one_transaction,
+    a_commit_to_a_modified_session_is_refused,
     s0_17_e13_sub_agents_have_separate_contexts,
     s0_63_a_session_is_found_by_an_id_prefix,
     s3_32_preferences_are_per_user,
@@ -81,11 +81,11 @@ fn tool_definitions_are_stored_once(backend: &dyn Backend) {
     assert!(matches!(log.set_tools("missing", tools), Err(LogError::NoSession { .. })));
 }
 
-fn a_step_is_stored_in_one_transaction(backend: &dyn Backend) {
+fn a_commit_is_one_transaction(backend: &dyn Backend) {
     let log = backend.open();
     let created = session(&log, "s", &["one"]);
     let before = log.writes();
-    let step = Step {
+    let commit = Commit {
         messages: vec![text_message(Role::Assistant, "two"), text_message(Role::User, "three")],
         changes: vec![Arc::new(|session| {
             session.title = "a title".into();
@@ -96,9 +96,9 @@ fn a_step_is_stored_in_one_transaction(backend: &dyn Backend) {
         usage: Some(Usage { model: "m".into(), input: 7, ..Usage::default() }),
         checkpoint: Some(json!({"step": 1})),
         preferences: vec![("u".into(), "factor".into(), "1.1".into())],
-        ..Step::default()
+        ..Commit::default()
     };
-    let stored = log.commit(&created, step).unwrap();
+    let stored = log.commit(&created, commit).unwrap();
     assert_eq!(log.writes() - before, 1);
     assert_eq!(log.session("s").unwrap(), stored);
     assert_eq!((stored.title.as_str(), stored.tip.position()), ("a title", 3));
@@ -110,32 +110,32 @@ fn a_step_is_stored_in_one_transaction(backend: &dyn Backend) {
     assert_eq!((checkpoint.messages, checkpoint.state), (3, stored.state));
 }
 
-fn a_step_for_a_modified_session_is_refused(backend: &dyn Backend) {
+fn a_commit_to_a_modified_session_is_refused(backend: &dyn Backend) {
     let log = backend.open();
     let created = session(&log, "s", &["one"]);
-    let step = |text: &str| Step {
+    let commit = |text: &str| Commit {
         messages: vec![text_message(Role::User, text)],
         checkpoint: Some(json!({})),
         changes: vec![Arc::new(|session| {
             session.state.insert("loops".into(), json!(9));
             Ok(())
         })],
-        ..Step::default()
+        ..Commit::default()
     };
-    let moved = log.commit(&created, Step { changes: Vec::new(), ..step("two") }).unwrap();
-    let refused = log.commit(&created, step("otherwise"));
+    let moved = log.commit(&created, Commit { changes: Vec::new(), ..commit("two") }).unwrap();
+    let refused = log.commit(&created, commit("otherwise"));
     assert!(matches!(refused, Err(LogError::Conflict { position: 2, .. })), "{refused:?}");
     assert_eq!(
         (texts(&log, "s"), log.checkpoints("s").unwrap().len()),
         (vec!["one".into(), "two".into()], 1)
     );
     assert_eq!(log.session("s").unwrap().state, Document::new());
-    // Repeating a stored step, as after a lost reply, does not store it twice.
-    assert_eq!(log.commit(&created, step("two")).unwrap().tip, moved.tip);
+    // Repeating a stored commit, as after a lost reply, does not store it twice.
+    assert_eq!(log.commit(&created, commit("two")).unwrap().tip, moved.tip);
     assert_eq!(log.checkpoints("s").unwrap().len(), 1);
     // Once the session has moved on, the writer must first read what it does not know.
-    log.commit(&moved, step("three")).unwrap();
-    let refused = log.commit(&created, step("two"));
+    log.commit(&moved, commit("three")).unwrap();
+    let refused = log.commit(&created, commit("two"));
     assert!(matches!(refused, Err(LogError::Conflict { position: 3, .. })), "{refused:?}");
 }
 

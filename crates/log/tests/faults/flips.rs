@@ -12,7 +12,7 @@ use waterline::plan::{Action, Budget, Generation, Input, plan};
 use waterline::policy::Policy;
 use waterline::tokens::{Counter, Method};
 use waterline_log::{
-    EraseTarget, Fold, Incoming, Log, RewindTarget, Sent, Session, Step, Summary, Usage,
+    Commit, ContextUpdate, EraseTarget, Fold, Incoming, Log, RewindTarget, Session, Summary, Usage,
 };
 
 use crate::reads;
@@ -41,13 +41,13 @@ fn turns(log: &Log, id: &str, count: usize) {
             let fold = matches!(planned.action, Action::Fold { .. }).then(Fold::default);
             let from = if fold.is_some() { 0 } else { generation.slots().len() };
             generation.freeze(&history, planned);
-            let slots = generation.frozen(&history, from);
+            let slots = generation.stored(&history, from);
             let head = generation.head();
             let past = history.past();
             let state = serde_json::json!({"turn": turn, "todos": ["a", "b"]});
-            let step = Step {
+            let commit = Commit {
                 messages: incoming,
-                sent: Some(Sent { cleared: 0, head, past, slots, fold }),
+                context: Some(ContextUpdate { cleared: 0, head, past, slots, fold }),
                 changes: vec![std::sync::Arc::new(move |session: &mut Session| {
                     session.state = state.as_object().cloned().unwrap_or_default();
                     session.title = format!("turn {turn}");
@@ -56,9 +56,9 @@ fn turns(log: &Log, id: &str, count: usize) {
                 usage: Some(Usage { model: "m".to_owned(), input: 10, ..Usage::default() }),
                 checkpoint: Some(serde_json::json!({"step": turn})),
                 tools: Some(br#"[{"name": "read_file"}]"#.to_vec()),
-                ..Step::default()
+                ..Commit::default()
             };
-            session = log.commit(&session, step).unwrap();
+            session = log.commit(&session, commit).unwrap();
         }
     }
 }

@@ -87,7 +87,7 @@ fn of_session(log: &Log, session: &Session, reads: &mut Vec<String>) {
         read(id, log.artifacts(id)),
         read(id, log.cleared(id)),
         read(id, log.numbering(session)),
-        read(id, log.thaw(id)),
+        read(id, log.request_context(id)),
         read(id, log.resume(id, &counter, |_, _, _| None).map(|resumed| resumed.session)),
         read(id, log.file_version_bytes(id)),
         read(id, session.tools.as_ref().map(|tools| log.tools(tools))),

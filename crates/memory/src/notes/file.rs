@@ -150,7 +150,7 @@ fn hash(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// Leaves a directory as a killed process does: `file` is in place, `swap` beside it.
+    /// Leaves a directory as a killed process does: `file` is in place, `swap` next to it.
     fn killed(file: &str, swap: &str, before: &str, after: &str) -> String {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("MEMORY.md");

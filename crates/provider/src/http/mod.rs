@@ -244,7 +244,11 @@ impl Endpoint {
             }
             CallError::Connect { url, text } => {
                 redact(url);
-                redact(text);
+                let mut english = text.to_string();
+                redact(&mut english);
+                if english != text.as_str() {
+                    *text = english.into();
+                }
             }
             CallError::Failed { body: text, .. }
             | CallError::Interrupted { text, .. }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use waterline::json::{self, Fields};
 use waterline::message::{Form, Message, Raw, Role, Wire};
+use waterline::phrase;
+use waterline::phrase::Phrase;
 use waterline::warning::{Warning, WarningKind};
 
 use super::Tool;
@@ -50,7 +52,10 @@ pub fn parse(text: &Arc<String>, wire: Option<Wire>) -> Result<Conversation, Par
         Some(b'{') => source.body(value.get(), wire),
         _ => Err(source.error(
             value.get(),
-            "not a conversation: expected a list of messages or a request body",
+            phrase!(
+                "parse-no-conversation",
+                "not a conversation: expected a list of messages or a request body"
+            ),
         )),
     }
 }
@@ -81,7 +86,7 @@ pub fn body<'a>(
 ///
 /// # Errors
 /// If it is not a message of that wire, with the reason.
-pub fn message(json: &str, wire: Wire) -> Result<Message, String> {
+pub fn message(json: &str, wire: Wire) -> Result<Message, Phrase> {
     let mut message =
         format(wire).message(json, &mut Reader::default()).map_err(|refusal| refusal.0)?;
     message.form = Form::Changed;
@@ -116,7 +121,7 @@ impl Source<'_> {
         (piece.as_ptr() as usize).saturating_sub(self.text.as_ptr() as usize)
     }
 
-    fn error(&self, piece: &str, text: impl Into<String>) -> ParseError {
+    fn error(&self, piece: &str, text: Phrase) -> ParseError {
         ParseError::at(self.text, self.offset(piece), text)
     }
 
@@ -126,8 +131,12 @@ impl Source<'_> {
     }
 
     fn bare_list(&self, list: &str, wire: Option<Wire>) -> Result<Conversation, ParseError> {
-        let elements = json::elements(list)
-            .ok_or_else(|| self.error(list, "not a conversation: expected a list of messages"))?;
+        let elements = json::elements(list).ok_or_else(|| {
+            self.error(
+                list,
+                phrase!("parse-no-list", "not a conversation: expected a list of messages"),
+            )
+        })?;
         let wire = wire.unwrap_or_else(|| detect::list(&elements));
         let mut conversation = Conversation::empty(wire);
         self.read_list(&mut conversation, &elements)?;
@@ -137,15 +146,24 @@ impl Source<'_> {
     fn body(&self, body: &str, wire: Option<Wire>) -> Result<Conversation, ParseError> {
         let fields = Fields::parse(body).unwrap_or_default();
         let wire = wire.or_else(|| detect::body(&fields)).ok_or_else(|| {
-            self.error(body, "not a conversation: no field \"messages\", \"input\" or \"contents\"")
+            self.error(
+                body,
+                phrase!(
+                    "parse-no-field",
+                    "not a conversation: no field \"messages\", \"input\" or \"contents\""
+                ),
+            )
         })?;
         let format = format(wire);
         let name = format.list_field();
         let list = fields.get(name).ok_or_else(|| {
             self.error(
                 body,
-                format!(
-                    "not a conversation: no field {name:?}, which holds the messages of {wire}"
+                phrase!(
+                    "parse-no-field-of-wire",
+                    "not a conversation: no field {name:?}, which holds the messages of {wire}",
+                    name = name,
+                    wire = wire.name()
                 ),
             )
         })?;
@@ -172,7 +190,11 @@ impl Source<'_> {
             None => {
                 return Err(self.error(
                     list,
-                    format!("not a conversation: {name:?} is not a list of messages"),
+                    phrase!(
+                        "parse-field-no-list",
+                        "not a conversation: {name:?} is not a list of messages",
+                        name = name
+                    ),
                 ));
             }
         };
@@ -181,8 +203,11 @@ impl Source<'_> {
             .iter()
             .any(|name| fields.get(name).is_some_and(|v| !json::is_null(v)))
         {
-            let text = "the request continues a conversation stored by the provider; \
-                        its earlier messages are not available here";
+            let text = phrase!(
+                "warning-stored-elsewhere",
+                "the request continues a conversation stored by the provider; its earlier messages \
+                 are not available here"
+            );
             conversation.warnings.push(Warning::new(WarningKind::OrphanResult, text));
         }
         let raw =
@@ -217,8 +242,13 @@ impl Source<'_> {
         for (at, element) in elements.iter().enumerate() {
             let mut reader = Reader::default();
             let mut message = format.message(element, &mut reader).map_err(|refusal| {
-                let number = at + 1;
-                self.error(element, format!("not a conversation: message {number}: {}", refusal.0))
+                let text = phrase!(
+                    "parse-message",
+                    "not a conversation: message {number}: {cause}",
+                    number = (at + 1).to_string(),
+                    cause = refusal.0
+                );
+                self.error(element, text)
             })?;
             message.raw = self.raw(conversation.wire, element);
             conversation.push(message, reader);

@@ -1,6 +1,8 @@
 //! The error for input that is not a conversation, with its position.
 
 use thiserror::Error;
+use waterline::phrase;
+use waterline::phrase::Phrase;
 
 /// Why a text is not a conversation.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -11,12 +13,24 @@ pub struct ParseError {
     /// The column in characters, from 1.
     pub column: usize,
     /// What is wrong and what was expected.
-    pub text: String,
+    pub text: Phrase,
 }
 
 impl ParseError {
+    /// Returns it as a text that programs can translate.
+    #[must_use]
+    pub fn phrase(&self) -> Phrase {
+        phrase!(
+            "parse-at",
+            "line {line}, column {column}: {text}",
+            line = self.line.to_string(),
+            column = self.column.to_string(),
+            text = self.text.clone()
+        )
+    }
+
     /// Creates an error at a byte offset of `source`.
-    pub(super) fn at(source: &str, offset: usize, text: impl Into<String>) -> Self {
+    pub(super) fn at(source: &str, offset: usize, text: impl Into<Phrase>) -> Self {
         let before = source.get(..offset).unwrap_or(source);
         let line = before.matches('\n').count() + 1;
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
@@ -31,9 +45,9 @@ impl ParseError {
         while !source.is_char_boundary(at) {
             at -= 1;
         }
-        let text = error.to_string();
-        let text = text.split(" at line ").next().unwrap_or_default();
-        Self::at(source, at, format!("not JSON: {text}"))
+        let message = error.to_string();
+        let cause = message.split(" at line ").next().unwrap_or_default();
+        Self::at(source, at, phrase!("parse-not-json", "not JSON: {cause}", cause = cause))
     }
 
     /// Adds `lines` to the line number, for text that starts later in a file.

@@ -3,6 +3,8 @@
 use std::collections::HashSet;
 
 use waterline::json::Fields;
+use waterline::phrase;
+use waterline::phrase::Phrase;
 use waterline::validity::Violation;
 
 /// The violations found so far in a list of messages.
@@ -15,15 +17,15 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    pub(super) fn report(&mut self, at: usize, rule: &'static str, text: impl Into<String>) {
-        self.found.push(Violation { at, rule, text: text.into() });
+    pub(super) fn report(&mut self, at: usize, rule: &'static str, text: Phrase) {
+        self.found.push(Violation { at, rule, text });
     }
 
     /// Parses the fields of a message; reports anything but an object.
     pub(super) fn object<'a>(&mut self, at: usize, json: &'a str) -> Option<Fields<'a>> {
         let fields = Fields::parse(json);
         if fields.is_none() {
-            self.report(at, "V6", "not a message object");
+            self.report(at, "V6", phrase!("violation-not-an-object", "not a message object"));
         }
         fields
     }
@@ -31,9 +33,13 @@ impl Findings {
     /// Records a call that now waits for its result.
     pub(super) fn call(&mut self, at: usize, id: String) {
         if id.is_empty() {
-            self.report(at, "V3", "a call without an id");
+            self.report(at, "V3", phrase!("violation-no-call-id", "a call without an id"));
         } else if !self.used.insert(id.clone()) {
-            self.report(at, "V3", format!("the call id {id:?} is used twice"));
+            self.report(
+                at,
+                "V3",
+                phrase!("violation-repeated-call-id", "the call id {id:?} is used twice", id = &id),
+            );
         }
         self.open.push(id);
     }
@@ -44,16 +50,26 @@ impl Findings {
             Some(call) => {
                 self.open.remove(call);
             }
-            None => {
-                self.report(at, "V1", format!("a result for {id:?} without a call right before it"))
-            }
+            None => self.report(
+                at,
+                "V1",
+                phrase!(
+                    "violation-result-without-call",
+                    "a result for {id:?} without a call right before it",
+                    id = id
+                ),
+            ),
         }
     }
 
     /// Reports the calls that still wait: no result may follow from here.
     pub(super) fn close(&mut self, at: usize) {
         if !self.open.is_empty() {
-            let text = format!("calls without a result: {}", self.open.join(", "));
+            let text = phrase!(
+                "violation-unanswered",
+                "calls without a result: {ids}",
+                ids = self.open.join(", ")
+            );
             self.open.clear();
             self.report(at, "V2", text);
         }
@@ -68,7 +84,7 @@ impl Findings {
     pub(super) fn end(mut self, count: usize) -> Vec<Violation> {
         self.close(count.saturating_sub(1));
         if count == 0 {
-            self.report(0, "V6", "no messages");
+            self.report(0, "V6", phrase!("violation-no-messages", "no messages"));
         }
         self.found
     }

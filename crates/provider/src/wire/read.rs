@@ -3,15 +3,17 @@
 
 use waterline::json::{self, Fields, LossyString};
 use waterline::message::{Form, Image, Message, Part, Role};
+use waterline::phrase;
+use waterline::phrase::Phrase;
 use waterline::warning::WarningKind;
 
 /// Why a value is not a message.
 #[derive(Debug)]
-pub struct Refusal(pub(super) String);
+pub struct Refusal(pub(super) Phrase);
 
 impl Refusal {
     /// Creates a refusal with the reason.
-    pub fn new(text: impl Into<String>) -> Self {
+    pub fn new(text: impl Into<Phrase>) -> Self {
         Self(text.into())
     }
 }
@@ -20,19 +22,22 @@ impl Refusal {
 #[derive(Debug, Default)]
 pub struct Reader {
     /// The warnings. If there are any, the parts differ from the original bytes.
-    pub(super) irregularities: Vec<(WarningKind, String)>,
+    pub(super) irregularities: Vec<(WarningKind, Phrase)>,
 }
 
 impl Reader {
     /// Adds a warning. The message is then rendered anew instead of sent as its original bytes.
-    pub fn note(&mut self, kind: WarningKind, text: impl Into<String>) {
+    pub fn note(&mut self, kind: WarningKind, text: impl Into<Phrase>) {
         self.irregularities.push((kind, text.into()));
     }
 
     /// Returns a string, with a warning if it was invalid.
     pub fn text(&mut self, lossy: LossyString) -> String {
         if lossy.mended {
-            self.note(WarningKind::LoneSurrogate, "half of a UTF-16 pair was replaced");
+            self.note(
+                WarningKind::LoneSurrogate,
+                phrase!("warning-half-pair", "half of a UTF-16 pair was replaced"),
+            );
         }
         lossy.text
     }
@@ -46,7 +51,10 @@ impl Reader {
         if json::is_null(value) {
             return None;
         }
-        self.note(WarningKind::WrongType, format!("{name} is not a string"));
+        self.note(
+            WarningKind::WrongType,
+            phrase!("warning-not-a-string", "{name} is not a string", name = name),
+        );
         Some(value.to_owned())
     }
 
@@ -65,10 +73,16 @@ impl Reader {
             return list.into_iter().filter_map(|json| part(json, self)).collect();
         }
         if json::is_null(content) {
-            self.note(WarningKind::NullContent, "missing content");
+            self.note(
+                WarningKind::NullContent,
+                phrase!("warning-missing-content", "missing content"),
+            );
             return Vec::new();
         }
-        self.note(WarningKind::WrongType, "content is neither a string nor a list; sent as text");
+        self.note(
+            WarningKind::WrongType,
+            phrase!("warning-odd-content", "content is neither a string nor a list; sent as text"),
+        );
         vec![Part::text(content)]
     }
 
@@ -84,7 +98,8 @@ impl Reader {
 
 /// Parses the fields of a JSON object.
 pub(super) fn object(json: &str) -> Result<Fields<'_>, Refusal> {
-    Fields::parse(json).ok_or_else(|| Refusal::new("expected a message object"))
+    Fields::parse(json)
+        .ok_or_else(|| Refusal::new(phrase!("parse-no-object", "expected a message object")))
 }
 
 /// Returns the `type` of a part; empty if missing.

@@ -103,10 +103,11 @@ impl Scale {
         let mut windows: Vec<f64> = points().map(|point| point.0).collect();
         windows.sort_by(f64::total_cmp);
         windows.dedup();
-        let high = points().map(|point| point.1).fold(f64::MIN, f64::max);
-        let low = points().map(|point| point.1).fold(f64::MAX, f64::min);
-        let low = if chart.from_zero { 0.0 } else { (low - (high - low).max(1.0) * 0.05).floor() };
-        let high = if chart.from_zero { high * 1.05 } else { high.ceil() };
+        let most = points().map(|point| point.1).fold(f64::MIN, f64::max);
+        let least = points().map(|point| point.1).fold(f64::MAX, f64::min);
+        let margin = (most - least).max(1.0) * 0.05;
+        let low = if chart.from_zero { 0.0 } else { (least - margin).floor() };
+        let high = if chart.from_zero { most * 1.05 } else { most.ceil() };
         Self { windows, low, high: if high > low { high } else { low + 1.0 } }
     }
 

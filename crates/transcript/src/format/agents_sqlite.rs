@@ -5,6 +5,8 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags, Row};
 use waterline::message::{Message, Role, Wire};
+use waterline::phrase;
+use waterline::phrase::Phrase;
 use waterline_provider::wire;
 
 use crate::notice::Notice;
@@ -54,14 +56,21 @@ pub(crate) fn read(
 fn read_row(
     found: &mut Vec<Transcript>,
     row: &Row<'_>,
-) -> Result<Result<(), String>, rusqlite::Error> {
+) -> Result<Result<(), Phrase>, rusqlite::Error> {
     let id: i64 = row.get(0)?;
     let session: String = row.get(1)?;
     let json: String = row.get(2)?;
     let time: Option<i64> = row.get(3)?;
     let message = match wire::message(&json, Wire::OPENAI_RESPONSES) {
         Ok(message) => message,
-        Err(error) => return Ok(Err(format!("row {id} of agent_messages: {error}"))),
+        Err(error) => {
+            return Ok(Err(phrase!(
+                "transcript-row",
+                "row {id} of agent_messages: {cause}",
+                id = id.to_string(),
+                cause = error
+            )));
+        }
     };
     if found.last().is_none_or(|last| last.id != session) {
         found.push(Transcript::new(session, Wire::OPENAI_RESPONSES));

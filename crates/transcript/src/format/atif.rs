@@ -6,10 +6,13 @@ use std::sync::Arc;
 use serde_json::Value;
 use waterline::json::Fields;
 use waterline::message::{Message, Part, Role, Wire};
+use waterline::phrase;
+use waterline::phrase::Phrase;
 use waterline_provider::wire::Tool;
 
 use super::Lines;
 use super::parts::{call, count, image_at, result, string, text, texts, thinking, time};
+use crate::notice::invalid_json;
 use crate::transcript::{Compaction, Transcript, TranscriptKind, Usage};
 
 pub(super) const NAME: &str = "atif";
@@ -18,11 +21,11 @@ pub(super) const NAME: &str = "atif";
 pub(super) fn document(
     fields: &Fields<'_>,
     text: &Arc<String>,
-) -> Option<Result<Vec<Transcript>, String>> {
+) -> Option<Result<Vec<Transcript>, Phrase>> {
     let looks_like_atif = fields.get("agent").is_some()
         && fields.get("steps").is_some_and(|steps| steps.contains("\"step_id\""));
     (has_version(fields) || looks_like_atif).then(|| {
-        let document: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let document: Value = serde_json::from_str(text).map_err(|error| invalid_json(&error))?;
         let mut found = Vec::new();
         read(&document, None, &mut found);
         Ok(found)
@@ -46,9 +49,10 @@ impl Lines for Documents {
         NAME
     }
 
-    fn line(&mut self, text: &Arc<String>) -> Result<Vec<Transcript>, String> {
+    fn line(&mut self, text: &Arc<String>) -> Result<Vec<Transcript>, Phrase> {
         let fields = Fields::parse(text).unwrap_or_default();
-        document(&fields, text).unwrap_or_else(|| Err("not an ATIF trajectory".to_owned()))
+        document(&fields, text)
+            .unwrap_or_else(|| Err(phrase!("transcript-not-atif", "not an ATIF trajectory")))
     }
 
     fn finish(self: Box<Self>) -> Vec<Transcript> {

@@ -11,10 +11,12 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 use waterline::json::Fields;
 use waterline::message::{Body, Message, Role, Wire};
+use waterline::phrase::Phrase;
 use waterline_provider::wire;
 
 use super::Lines;
 use super::parts::{count, string, time};
+use crate::notice::invalid_json;
 use crate::transcript::{Compaction, Entry, Transcript, TranscriptKind, Usage};
 
 pub(super) const NAME: &str = "claude-code";
@@ -61,9 +63,8 @@ impl Lines for Session {
         NAME
     }
 
-    fn line(&mut self, text: &Arc<String>) -> Result<Vec<Transcript>, String> {
-        let event: Value =
-            serde_json::from_str(text).map_err(|error| format!("invalid JSON: {error}"))?;
+    fn line(&mut self, text: &Arc<String>) -> Result<Vec<Transcript>, Phrase> {
+        let event: Value = serde_json::from_str(text).map_err(|error| invalid_json(&error))?;
         if self.id.is_none() {
             self.id = string(&event["sessionId"]);
         }
@@ -252,7 +253,7 @@ fn call_ids(message: &Message) -> impl Iterator<Item = &str> {
 }
 
 /// Returns the message of a line, if it has one.
-fn message_of(line: &str) -> Result<Option<Message>, String> {
+fn message_of(line: &str) -> Result<Option<Message>, Phrase> {
     let Some(json) =
         Fields::parse(line).and_then(|fields| fields.get("message").map(str::to_owned))
     else {

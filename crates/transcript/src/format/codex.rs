@@ -7,10 +7,12 @@ use std::sync::Arc;
 use serde_json::Value;
 use waterline::json::Fields;
 use waterline::message::{Message, Role, Wire};
+use waterline::phrase::Phrase;
 use waterline_provider::wire;
 
 use super::Lines;
 use super::parts::{count, string, time};
+use crate::notice::invalid_json;
 use crate::transcript::{Compaction, Transcript, TranscriptKind, Usage};
 
 pub(super) const NAME: &str = "codex";
@@ -39,9 +41,8 @@ impl Lines for Rollout {
         NAME
     }
 
-    fn line(&mut self, text: &Arc<String>) -> Result<Vec<Transcript>, String> {
-        let event: Value =
-            serde_json::from_str(text).map_err(|error| format!("invalid JSON: {error}"))?;
+    fn line(&mut self, text: &Arc<String>) -> Result<Vec<Transcript>, Phrase> {
+        let event: Value = serde_json::from_str(text).map_err(|error| invalid_json(&error))?;
         let payload = &event["payload"];
         let time = time(&event["timestamp"]);
         match event["type"].as_str().unwrap_or_default() {
@@ -82,7 +83,7 @@ impl Rollout {
         }
     }
 
-    fn item(&mut self, json: &str, time: Option<i64>) -> Result<(), String> {
+    fn item(&mut self, json: &str, time: Option<i64>) -> Result<(), Phrase> {
         let mut message = wire::message(json, Wire::OPENAI_RESPONSES)?;
         message.extra.clear();
         // Codex's own metadata, which no provider accepts in a request.

@@ -7,9 +7,11 @@ use rustc_hash::FxHashMap;
 use serde_json::Value;
 use waterline::json::Fields;
 use waterline::message::{Message, Part, Role, Wire};
+use waterline::phrase::Phrase;
 
 use super::Lines;
 use super::parts::{call, count, result, string, text, thinking, time};
+use crate::notice::invalid_json;
 use crate::transcript::{Compaction, Entry, Transcript, TranscriptKind, Usage};
 
 pub(super) const NAME: &str = "copilot-cli";
@@ -36,9 +38,8 @@ impl Lines for Log {
         NAME
     }
 
-    fn line(&mut self, line: &Arc<String>) -> Result<Vec<Transcript>, String> {
-        let event: Value =
-            serde_json::from_str(line).map_err(|error| format!("invalid JSON: {error}"))?;
+    fn line(&mut self, line: &Arc<String>) -> Result<Vec<Transcript>, Phrase> {
+        let event: Value = serde_json::from_str(line).map_err(|error| invalid_json(&error))?;
         let data = &event["data"];
         let agent =
             text(&event["agentId"]).or_else(|| text(&data["parentToolCallId"])).unwrap_or_default();

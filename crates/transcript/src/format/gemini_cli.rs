@@ -7,9 +7,11 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use serde_json::Value;
 use waterline::json::Fields;
 use waterline::message::{Body, Message, Part, Role, Wire};
+use waterline::phrase::Phrase;
 
 use super::Lines;
 use super::parts::{call, count, image, result, string, text, thinking, time};
+use crate::notice::invalid_json;
 use crate::transcript::{Compaction, Transcript, TranscriptKind, Usage};
 
 pub(super) const NAME: &str = "gemini-cli";
@@ -37,10 +39,10 @@ pub(super) fn lines(fields: &Fields<'_>) -> Option<Box<dyn Lines>> {
 pub(super) fn document(
     fields: &Fields<'_>,
     text: &Arc<String>,
-) -> Option<Result<Vec<Transcript>, String>> {
+) -> Option<Result<Vec<Transcript>, Phrase>> {
     let is_session = fields.get("sessionId").is_some() && fields.get("projectHash").is_some();
     is_session.then(|| {
-        let head: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let head: Value = serde_json::from_str(text).map_err(|error| invalid_json(&error))?;
         let messages = head["messages"].as_array().cloned().unwrap_or_default();
         Ok(vec![Session { head, messages, ..Session::default() }.transcript()])
     })
@@ -51,9 +53,8 @@ impl Lines for Session {
         NAME
     }
 
-    fn line(&mut self, line: &Arc<String>) -> Result<Vec<Transcript>, String> {
-        let value: Value =
-            serde_json::from_str(line).map_err(|error| format!("invalid JSON: {error}"))?;
+    fn line(&mut self, line: &Arc<String>) -> Result<Vec<Transcript>, Phrase> {
+        let value: Value = serde_json::from_str(line).map_err(|error| invalid_json(&error))?;
         if let Some(target) = value.get("$rewindTo") {
             self.rewind(text(target).and_then(|id| self.indexes.get(id)).copied().unwrap_or(0));
         } else if let Some(id) = string(&value["id"]) {

@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 use serde_json::Value;
 use waterline::json::Fields;
 use waterline::message::{Body, Message, Part, Role, Wire};
+use waterline::phrase::Phrase;
 
 use super::parts::{call, count, image, image_at, result, string, text, texts, thinking, time};
 use crate::transcript::{Compaction, Entry, Transcript, Usage};
@@ -17,7 +18,7 @@ pub(super) const NAME: &str = "langgraph";
 pub(super) fn document(
     _: &Fields<'_>,
     text: &Arc<String>,
-) -> Option<Result<Vec<Transcript>, String>> {
+) -> Option<Result<Vec<Transcript>, Phrase>> {
     // A quick check, because other message lists are more common.
     let markers = ["\"lc\"", "\"human\"", "\"HumanMessage", "\"ai\"", "\"AIMessage"];
     if !markers.iter().any(|marker| text.contains(marker)) {

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use waterline::json::Fields;
 use waterline::message::{Message, Part, Role, Wire};
+use waterline::phrase::Phrase;
 
 use super::parts::{call, image, image_at, result, string, text, texts, thinking, time};
+use crate::notice::invalid_json;
 use crate::transcript::{Compaction, Transcript};
 
 pub(super) const NAME: &str = "letta";
@@ -16,13 +18,13 @@ pub(super) const NAME: &str = "letta";
 pub(super) fn document(
     fields: &Fields<'_>,
     text: &Arc<String>,
-) -> Option<Result<Vec<Transcript>, String>> {
+) -> Option<Result<Vec<Transcript>, Phrase>> {
     let has = |name: &str| fields.get(name).is_some();
     let several = fields.get("agents").is_some_and(|list| list.starts_with('['))
         && (has("blocks") || has("tools"));
     let one = has("core_memory") && has("in_context_message_indices");
     (several || one).then(|| {
-        let file: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let file: Value = serde_json::from_str(text).map_err(|error| invalid_json(&error))?;
         let agents = file["agents"].as_array();
         Ok(agents.map_or_else(
             || vec![transcript(&file)],

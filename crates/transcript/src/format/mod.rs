@@ -16,6 +16,7 @@ mod wire;
 use std::sync::Arc;
 
 use waterline::json::Fields;
+use waterline::phrase::Phrase;
 
 use crate::transcript::Transcript;
 
@@ -27,7 +28,7 @@ pub(crate) trait Lines {
     fn name(&self) -> &'static str;
 
     /// Reads one line and returns the transcripts that it completes, or why the line is invalid.
-    fn line(&mut self, text: &Arc<String>) -> Result<Vec<Transcript>, String>;
+    fn line(&mut self, text: &Arc<String>) -> Result<Vec<Transcript>, Phrase>;
 
     /// Returns the transcripts that are complete after the last line.
     fn finish(self: Box<Self>) -> Vec<Transcript>;
@@ -48,7 +49,7 @@ const LINES: &[Recognize] = &[
 ];
 
 /// Reads a document if it has this format.
-type Document = fn(&Fields<'_>, &Arc<String>) -> Option<Result<Vec<Transcript>, String>>;
+type Document = fn(&Fields<'_>, &Arc<String>) -> Option<Result<Vec<Transcript>, Phrase>>;
 
 /// Document formats.
 const DOCUMENTS: &[(&str, Document)] = &[
@@ -69,7 +70,7 @@ pub(crate) fn lines(line: &str) -> Option<Box<dyn Lines>> {
 }
 
 /// Reads a document of any format. Returns the name of the format and the transcripts.
-pub(crate) fn document(text: &Arc<String>) -> Result<(&'static str, Vec<Transcript>), String> {
+pub(crate) fn document(text: &Arc<String>) -> Result<(&'static str, Vec<Transcript>), Phrase> {
     let fields = Fields::parse(text).unwrap_or_default();
     let known =
         DOCUMENTS.iter().find_map(|(name, document)| Some((*name, document(&fields, text)?)));
@@ -81,7 +82,7 @@ pub(crate) fn document(text: &Arc<String>) -> Result<(&'static str, Vec<Transcri
 }
 
 /// Reads a session file with only one line, which looks like a document.
-fn single_line(text: &Arc<String>) -> Option<(&'static str, Result<Vec<Transcript>, String>)> {
+fn single_line(text: &Arc<String>) -> Option<(&'static str, Result<Vec<Transcript>, Phrase>)> {
     let mut lines = lines(text.trim_end()).filter(|lines| lines.name() != MESSAGES)?;
     let name = lines.name();
     let found = lines.line(text).map(|mut found| {

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use serde_json::Value;
 use waterline::json::Fields;
 use waterline::message::{Message, Part, Role, Wire};
+use waterline::phrase::Phrase;
 
 use super::parts::{call, count, image_at, result, string, text, thinking, time};
+use crate::notice::invalid_json;
 use crate::transcript::{Compaction, Entry, Transcript, TranscriptKind, Usage};
 
 pub(super) const NAME: &str = "opencode";
@@ -16,11 +18,11 @@ pub(super) const NAME: &str = "opencode";
 pub(super) fn document(
     fields: &Fields<'_>,
     text: &Arc<String>,
-) -> Option<Result<Vec<Transcript>, String>> {
+) -> Option<Result<Vec<Transcript>, Phrase>> {
     let info = fields.get("info").and_then(Fields::parse)?;
     let is_export = info.get("id").is_some() && fields.get("messages").is_some();
     is_export.then(|| {
-        let export: Value = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        let export: Value = serde_json::from_str(text).map_err(|error| invalid_json(&error))?;
         Ok(vec![transcript(&export)])
     })
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use waterline::json::Fields;
+use waterline::phrase::Phrase;
 use waterline_provider::wire::{self, Conversation};
 
 use super::Lines;
@@ -34,7 +35,7 @@ impl Lines for Bodies {
         NAME
     }
 
-    fn line(&mut self, text: &Arc<String>) -> Result<Vec<Transcript>, String> {
+    fn line(&mut self, text: &Arc<String>) -> Result<Vec<Transcript>, Phrase> {
         self.count += 1;
         let conversation = wire::parse(text, None).map_err(|error| error.text)?;
         Ok(vec![transcript(conversation, text, self.count - 1)])
@@ -46,8 +47,8 @@ impl Lines for Bodies {
 }
 
 /// Reads a document that is one conversation.
-pub(super) fn document(text: &Arc<String>) -> Result<(&'static str, Vec<Transcript>), String> {
-    let conversation = wire::parse(text, None).map_err(|error| error.to_string())?;
+pub(super) fn document(text: &Arc<String>) -> Result<(&'static str, Vec<Transcript>), Phrase> {
+    let conversation = wire::parse(text, None).map_err(|error| error.phrase())?;
     Ok((NAME, vec![transcript(conversation, text, 0)]))
 }
 

@@ -142,8 +142,8 @@ fn permissions(chat: &Chat) -> Vec<Row> {
     let grant = |grant: Grant| {
         format!("{}{}", grant.path.display(), if grant.writable { "" } else { ":ro" })
     };
-    let grants: Vec<String> = agent.workspace().grants().map(grant).collect();
-    let grants = if grants.is_empty() { "–".to_owned() } else { grants.join(", ") };
+    let granted: Vec<String> = agent.workspace().grants().map(grant).collect();
+    let grants = if granted.is_empty() { "–".to_owned() } else { granted.join(", ") };
     vec![
         (text!("status-approval"), settings::approval(agent.config().approval.mode).to_owned()),
         (text!("status-commands"), sandbox),

@@ -36,12 +36,12 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     }
     let wide = models.iter().map(|model| width(&model.name)).max().unwrap_or(0);
     for model in models {
-        let encoded = encoder::name(&model.path).ok().and_then(|name| counts.get(&name).copied());
-        let encoded = encoded.unwrap_or(0);
+        let name = encoder::name(&model.path).ok();
+        let count = name.and_then(|name| counts.get(&name).copied()).unwrap_or(0);
         match arguments.json {
-            true => writeln!(out, "{}", object(&model, encoded))?,
+            true => writeln!(out, "{}", object(&model, count))?,
             false => {
-                let encoded = text!("models-encoded", count = encoded);
+                let encoded = text!("models-encoded", count = count);
                 let size = align_right(&bytes(model.bytes), 9);
                 let name = pad(&model.name, wide);
                 let path = model.path;

@@ -32,7 +32,7 @@ use crate::files::Output;
 use crate::input::{output, raw_output};
 use crate::sessions::{self, Origin};
 use crate::settings;
-use crate::show::{plain, replay as show};
+use crate::show::{phrase, replay as show};
 use crate::text;
 
 /// Compare what policies cost and forget, on recorded conversations
@@ -147,7 +147,7 @@ fn replay(arguments: &Run) -> Result<ExitCode> {
     };
     let name = input.model.as_deref();
     if let Some(warning) = name.and_then(|name| settings::model(&models, Some(name)).1) {
-        anstream::eprintln!("waterline: {}", plain(&warning.to_string()));
+        anstream::eprintln!("waterline: {}", phrase(&warning.text));
     }
     let origins = sessions::origins(&input.files, &input.database)?;
     let judge = arguments.judge.connect(name)?;

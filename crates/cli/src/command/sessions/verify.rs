@@ -55,7 +55,7 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
             0 => text!("verify-ok"),
             count => text!("verify-problems", count = count),
         };
-        writeln!(out, "{checked}: {result}")?;
+        writeln!(out, "{}", text!("labelled", label = checked, text = result))?;
         for problem in &found.problems {
             writeln!(out, "{}", text!("verify-problem", what = plain(problem)))?;
         }

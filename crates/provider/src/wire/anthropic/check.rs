@@ -2,6 +2,7 @@
 //! renders it.
 
 use waterline::json::{self, Fields};
+use waterline::phrase;
 use waterline::validity::Violation;
 
 use crate::wire::findings::Findings;
@@ -23,7 +24,11 @@ pub(super) fn check(messages: &[&str]) -> Vec<Violation> {
         let compaction = at == 0 && blocks.first().is_some_and(|block| kind(block) == "compaction");
         self::role(&mut findings, at, &role, &before);
         if at == 0 && role == "assistant" && !compaction {
-            findings.report(at, "V4", "the first message is not from the user");
+            findings.report(
+                at,
+                "V4",
+                phrase!("violation-first-message", "the first message is not from the user"),
+            );
         }
         results(&mut findings, at, &blocks);
         for block in &blocks {
@@ -37,7 +42,12 @@ pub(super) fn check(messages: &[&str]) -> Vec<Violation> {
         findings.report(
             messages.len().saturating_sub(1),
             "A15",
-            format!("{breakpoints} cache breakpoints; the limit is {MAX_BREAKPOINTS}"),
+            phrase!(
+                "violation-breakpoints",
+                "{breakpoints} cache breakpoints; the limit is {limit}",
+                breakpoints = breakpoints,
+                limit = MAX_BREAKPOINTS
+            ),
         );
     }
     findings.end(messages.len())
@@ -51,17 +61,29 @@ fn block(findings: &mut Findings, at: usize, block: &Fields<'_>) {
         "tool_use" => {
             findings.call(at, string_field(block, "id"));
             if !block.get("input").is_some_and(json::is_object) {
-                findings.report(at, "A4", "the input of a call is not an object");
+                findings.report(
+                    at,
+                    "A4",
+                    phrase!("violation-input", "the input of a call is not an object"),
+                );
             }
         }
         "thinking" if string_field(block, "signature").is_empty() => {
-            findings.report(at, "A11", "thinking without a signature");
+            findings.report(
+                at,
+                "A11",
+                phrase!("violation-no-signature", "thinking without a signature"),
+            );
         }
         "tool_result"
             if block.get("is_error") == Some("true")
                 && !block.get("content").is_some_and(is_not_blank) =>
         {
-            findings.report(at, "V6", "a failed result without content");
+            findings.report(
+                at,
+                "V6",
+                phrase!("violation-failed-result", "a failed result without content"),
+            );
         }
         _ => {}
     }
@@ -80,10 +102,18 @@ fn string_field(fields: &Fields<'_>, name: &str) -> String {
 
 fn role(findings: &mut Findings, at: usize, role: &str, before: &str) {
     if role != "user" && role != "assistant" {
-        findings.report(at, "V5", format!("the role {role:?} is not allowed here"));
+        findings.report(
+            at,
+            "V5",
+            phrase!("violation-role", "the role {role:?} is not allowed here", role = role),
+        );
     }
     if role == before {
-        findings.report(at, "V5", format!("two {role} messages in a row"));
+        findings.report(
+            at,
+            "V5",
+            phrase!("violation-two-in-a-row", "two {role} messages in a row", role = role),
+        );
     }
 }
 
@@ -91,20 +121,20 @@ fn blocks<'a>(findings: &mut Findings, at: usize, content: Option<&'a str>) -> V
     let content = content.unwrap_or("null");
     if let Some(text) = json::string(content) {
         if text.text.trim().is_empty() {
-            findings.report(at, "V6", "an empty message");
+            findings.report(at, "V6", phrase!("violation-empty-message", "an empty message"));
         }
         return Vec::new();
     }
     let blocks: Vec<Fields<'a>> =
         json::elements(content).unwrap_or_default().into_iter().filter_map(Fields::parse).collect();
     if blocks.is_empty() {
-        findings.report(at, "V6", "an empty message");
+        findings.report(at, "V6", phrase!("violation-empty-message", "an empty message"));
     }
     if blocks
         .iter()
         .any(|block| kind(block) == "text" && string_field(block, "text").trim().is_empty())
     {
-        findings.report(at, "V6", "a blank text block");
+        findings.report(at, "V6", phrase!("violation-blank-text-block", "a blank text block"));
     }
     blocks
 }
@@ -118,7 +148,11 @@ fn results(findings: &mut Findings, at: usize, blocks: &[Fields<'_>]) {
             continue;
         }
         if std::mem::take(&mut others) {
-            findings.report(at, "V5", "a tool_result must come before other blocks");
+            findings.report(
+                at,
+                "V5",
+                phrase!("violation-result-order", "a tool_result must come before other blocks"),
+            );
         }
         findings.result(at, &string_field(block, "tool_use_id"));
     }

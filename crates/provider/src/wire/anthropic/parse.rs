@@ -4,13 +4,16 @@ use waterline::json::{self, Fields};
 use waterline::message::{
     Body, Image, Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult, Wire,
 };
+use waterline::phrase;
 use waterline::warning::WarningKind;
 
 use crate::wire::read::{Reader, Refusal, kind, object};
 
 pub(super) fn message(json: &str, reader: &mut Reader) -> Result<Message, Refusal> {
     let mut fields = object(json)?;
-    let name = reader.take(&mut fields, "role").ok_or_else(|| Refusal::new("missing role"))?;
+    let name = reader
+        .take(&mut fields, "role")
+        .ok_or_else(|| Refusal::new(phrase!("parse-missing-role", "missing role")))?;
     let parts = reader.content(fields.take("content"), block);
     let only_results =
         !parts.is_empty() && parts.iter().all(|part| matches!(part.body, Body::Result(_)));
@@ -19,7 +22,13 @@ pub(super) fn message(json: &str, reader: &mut Reader) -> Result<Message, Refusa
         "user" => Role::User,
         "assistant" => Role::Assistant,
         "system" => Role::System,
-        other => return Err(Refusal::new(format!("unknown role {other:?}"))),
+        other => {
+            return Err(Refusal::new(phrase!(
+                "parse-unknown-role",
+                "unknown role {role:?}",
+                role = other
+            )));
+        }
     };
     Ok(reader.message(role, parts, fields))
 }
@@ -33,7 +42,10 @@ fn block(json: &str, reader: &mut Reader) -> Option<Part> {
     let opaque =
         || Some(Body::Opaque(Opaque { wire: Wire::ANTHROPIC, json: json.to_owned() }).into());
     let Some(mut fields) = Fields::parse(json) else {
-        reader.note(WarningKind::NullContent, "a block that is not an object was omitted");
+        reader.note(
+            WarningKind::NullContent,
+            phrase!("warning-block-omitted", "a block that is not an object was omitted"),
+        );
         return None;
     };
     let kind = kind(&fields);
@@ -41,7 +53,10 @@ fn block(json: &str, reader: &mut Reader) -> Option<Part> {
         "text" => {
             let text = reader.take(&mut fields, "text").unwrap_or_default();
             if text.is_empty() {
-                reader.note(WarningKind::BlankText, "an empty text block was omitted");
+                reader.note(
+                    WarningKind::BlankText,
+                    phrase!("warning-text-block-omitted", "an empty text block was omitted"),
+                );
                 return None;
             }
             Body::Text(text)
@@ -85,7 +100,7 @@ fn call(fields: &mut Fields<'_>, reader: &mut Reader) -> Body {
     let id = reader.take(fields, "id").unwrap_or_default();
     let name = reader.take(fields, "name").unwrap_or_default();
     let arguments = fields.take("input").map(str::to_owned).unwrap_or_else(|| {
-        reader.note(WarningKind::BadArguments, "a call without input");
+        reader.note(WarningKind::BadArguments, phrase!("warning-no-input", "a call without input"));
         "{}".to_owned()
     });
     Body::Call(ToolCall { id, name, arguments })

@@ -34,8 +34,8 @@ fn block(index: usize, json: &str) -> Vec<String> {
     let value = fields.get(name);
     let empty = if name == "input" { "{}" } else { "\"\"" };
     let emptied = |(known, value)| (known, if known == name { empty } else { value });
-    let start = json::object(fields.iter().map(emptied));
-    let start = event("content_block_start", index, "content_block", &start);
+    let empty_block = json::object(fields.iter().map(emptied));
+    let start = event("content_block_start", index, "content_block", &empty_block);
     let text = value.map(|value| {
         let value = if name == "input" { json::quote(value) } else { value.to_owned() };
         let field = if name == "input" { "partial_json" } else { name };

@@ -2,6 +2,7 @@
 //! it.
 
 use waterline::json::{self, Fields};
+use waterline::phrase;
 use waterline::validity::Violation;
 
 use crate::wire::findings::Findings;
@@ -21,7 +22,7 @@ pub(super) fn check(contents: &[&str]) -> Vec<Violation> {
         let parts = fields.get("parts").and_then(json::elements).unwrap_or_default();
         let parts: Vec<Fields<'_>> = parts.into_iter().filter_map(Fields::parse).collect();
         if parts.is_empty() {
-            findings.report(at, "V6", "a turn without parts");
+            findings.report(at, "V6", phrase!("violation-no-parts", "a turn without parts"));
         }
         responses(&mut findings, at, calls, &names(&parts, "functionResponse"));
         calls = names(&parts, "functionCall");
@@ -33,13 +34,25 @@ pub(super) fn check(contents: &[&str]) -> Vec<Violation> {
 
 fn role(findings: &mut Findings, at: usize, role: &str, before: &str) {
     if at == 0 && role != "user" {
-        findings.report(at, "V4", "the first turn is not from the user");
+        findings.report(
+            at,
+            "V4",
+            phrase!("violation-first-turn", "the first turn is not from the user"),
+        );
     }
     if role != "user" && role != "model" {
-        findings.report(at, "V6", format!("unknown role {role:?}"));
+        findings.report(
+            at,
+            "V6",
+            phrase!("violation-unknown-role", "unknown role {role:?}", role = role),
+        );
     }
     if role == before {
-        findings.report(at, "V5", format!("two {role} turns in a row"));
+        findings.report(
+            at,
+            "V5",
+            phrase!("violation-two-turns", "two {role} turns in a row", role = role),
+        );
     }
 }
 
@@ -53,12 +66,24 @@ fn responses(findings: &mut Findings, at: usize, mut calls: Vec<String>, respons
             None => findings.report(
                 at,
                 "V1",
-                format!("a response from {name:?}, which the previous turn does not call"),
+                phrase!(
+                    "violation-response",
+                    "a response from {name:?}, which the previous turn does not call",
+                    name = name
+                ),
             ),
         }
     }
     if !calls.is_empty() {
-        findings.report(at, "V2", format!("calls without a response: {}", calls.join(", ")));
+        findings.report(
+            at,
+            "V2",
+            phrase!(
+                "violation-no-response",
+                "calls without a response: {names}",
+                names = calls.join(", ")
+            ),
+        );
     }
 }
 

@@ -4,6 +4,7 @@ use waterline::json::{self, Fields};
 use waterline::message::{
     Body, Image, Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult, Wire,
 };
+use waterline::phrase;
 use waterline::warning::WarningKind;
 
 use crate::wire::read::{Reader, Refusal, object};
@@ -15,7 +16,14 @@ pub(super) fn content(json: &str, reader: &mut Reader) -> Result<Message, Refusa
     let calls = parts.iter().any(|part| matches!(part.body, Body::Call(_) | Body::Thinking(_)));
     let name = name.unwrap_or_else(|| {
         let guess = if calls { "model" } else { "user" };
-        reader.note(WarningKind::MissingRole, format!("a turn without a role; assumed {guess:?}"));
+        reader.note(
+            WarningKind::MissingRole,
+            phrase!(
+                "warning-missing-role",
+                "a turn without a role; assumed {guess:?}",
+                guess = guess
+            ),
+        );
         guess.to_owned()
     });
     let only_results =
@@ -25,7 +33,13 @@ pub(super) fn content(json: &str, reader: &mut Reader) -> Result<Message, Refusa
         "user" | "function" | "tool" => Role::User,
         "model" | "assistant" => Role::Assistant,
         "system" => Role::System,
-        other => return Err(Refusal::new(format!("unknown role {other:?}"))),
+        other => {
+            return Err(Refusal::new(phrase!(
+                "parse-unknown-role",
+                "unknown role {role:?}",
+                role = other
+            )));
+        }
     };
     Ok(reader.message(role, parts, fields))
 }
@@ -44,7 +58,8 @@ fn parts(parts: Option<&str>, reader: &mut Reader) -> Vec<Part> {
     match parts.and_then(json::elements) {
         Some(list) => list.into_iter().filter_map(|part| self::part(part, reader)).collect(),
         None => {
-            reader.note(WarningKind::NullContent, "missing parts");
+            reader
+                .note(WarningKind::NullContent, phrase!("warning-missing-parts", "missing parts"));
             Vec::new()
         }
     }
@@ -58,7 +73,10 @@ fn part(json: &str, reader: &mut Reader) -> Option<Part> {
         return opaque();
     }
     if fields.len() == 1 && fields.get("text").is_some_and(json::is_null) {
-        reader.note(WarningKind::NullContent, "a null text was omitted");
+        reader.note(
+            WarningKind::NullContent,
+            phrase!("warning-null-text", "a null text was omitted"),
+        );
         return None;
     }
     let body = if let Some(call) =
@@ -88,7 +106,10 @@ fn part(json: &str, reader: &mut Reader) -> Option<Part> {
         if fields.get("thought") == Some("true") {
             Body::Thinking(Thinking { text, signature: None })
         } else if text.is_empty() && fields.is_empty() {
-            reader.note(WarningKind::BlankText, "an empty text was omitted");
+            reader.note(
+                WarningKind::BlankText,
+                phrase!("warning-empty-text", "an empty text was omitted"),
+            );
             return None;
         } else {
             Body::Text(text)
@@ -124,7 +145,10 @@ fn result(mut response: Fields<'_>, reader: &mut Reader) -> Body {
     let call_id = reader.take(&mut response, "id").unwrap_or_default();
     let name = reader.take(&mut response, "name");
     if name.is_none() {
-        reader.note(WarningKind::MissingId, "a response without a tool name");
+        reader.note(
+            WarningKind::MissingId,
+            phrase!("warning-response-name", "a response without a tool name"),
+        );
     }
     let answer = response.take("response").unwrap_or("{}");
     let fields = Fields::parse(answer).unwrap_or_default();

@@ -112,8 +112,8 @@ impl<'a> Writer<'a> {
         let call = self.calls.iter().find(|(id, _)| *id == result.call_id);
         let name = call.map(|(_, name)| *name).or(result.name.as_deref()).unwrap_or_default();
         let key = if result.is_error { "error" } else { "output" };
-        let response = json::object([(key, json::quote(&result.text()))]);
-        let response = json::object([("name", json::quote(name)), ("response", response)]);
+        let output = json::object([(key, json::quote(&result.text()))]);
+        let response = json::object([("name", json::quote(name)), ("response", output)]);
         json::object([("functionResponse", response)])
     }
 }

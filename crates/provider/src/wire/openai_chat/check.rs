@@ -3,6 +3,7 @@
 
 use waterline::json::{self, Fields};
 use waterline::message::Role;
+use waterline::phrase;
 use waterline::validity::Violation;
 
 use crate::wire::findings::Findings;
@@ -23,7 +24,11 @@ fn message(findings: &mut Findings, at: usize, message: &str) {
     };
     let name = string_field("role");
     match super::role(&name) {
-        None => findings.report(at, "V6", format!("unknown role {name:?}")),
+        None => findings.report(
+            at,
+            "V6",
+            phrase!("violation-unknown-role", "unknown role {role:?}", role = &name),
+        ),
         Some(Role::Tool) => findings.result(at, &string_field("tool_call_id")),
         Some(role) => {
             findings.close(at.saturating_sub(1));
@@ -36,7 +41,11 @@ fn message(findings: &mut Findings, at: usize, message: &str) {
                 && role != Role::System
                 && !is_not_blank(fields.get("content"))
             {
-                findings.report(at, "V6", format!("an empty {} message", role.name()));
+                findings.report(
+                    at,
+                    "V6",
+                    phrase!("violation-empty-role", "an empty {role} message", role = role.name()),
+                );
             }
             for call in calls {
                 let id = Fields::parse(call).and_then(|mut fields| fields.take_string("id"));

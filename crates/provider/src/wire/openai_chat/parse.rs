@@ -2,14 +2,19 @@
 
 use waterline::json::{self, Fields};
 use waterline::message::{Body, Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult, Wire};
+use waterline::phrase;
 use waterline::warning::WarningKind;
 
 use crate::wire::read::{self, Reader, Refusal, kind, object};
 
 pub(super) fn message(json: &str, reader: &mut Reader) -> Result<Message, Refusal> {
     let mut fields = object(json)?;
-    let name = reader.take(&mut fields, "role").ok_or_else(|| Refusal::new("missing role"))?;
-    let role = super::role(&name).ok_or_else(|| Refusal::new(format!("unknown role {name:?}")))?;
+    let name = reader
+        .take(&mut fields, "role")
+        .ok_or_else(|| Refusal::new(phrase!("parse-missing-role", "missing role")))?;
+    let role = super::role(&name).ok_or_else(|| {
+        Refusal::new(phrase!("parse-unknown-role", "unknown role {role:?}", role = &name))
+    })?;
     let mut parts = content(&mut fields, role, reader);
     if role == Role::Tool {
         return Ok(result(fields, parts, reader));
@@ -58,7 +63,10 @@ fn part(json: &str, reader: &mut Reader) -> Option<Part> {
             let text = reader.take(&mut fields, "text").unwrap_or_default();
             fields.take("type");
             if text.is_empty() {
-                reader.note(WarningKind::BlankText, "an empty text part was omitted");
+                reader.note(
+                    WarningKind::BlankText,
+                    phrase!("warning-text-part-omitted", "an empty text part was omitted"),
+                );
                 return None;
             }
             Some(Part::new(Body::Text(text), fields.into_rest()))

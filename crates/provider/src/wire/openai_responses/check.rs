@@ -2,6 +2,7 @@
 //! renders it.
 
 use waterline::json;
+use waterline::phrase;
 use waterline::validity::Violation;
 
 use crate::wire::findings::Findings;
@@ -19,7 +20,7 @@ pub(super) fn check(items: &[&str]) -> Vec<Violation> {
         findings.report(
             items.len().saturating_sub(1),
             "V2",
-            "reasoning without the item it produced",
+            phrase!("violation-reasoning", "reasoning without the item it produced"),
         );
     }
     findings.end(items.len())
@@ -51,14 +52,22 @@ fn item(findings: &mut Findings, at: usize, item: &str, reasoning: bool) -> bool
         _ => true,
     };
     if reasoning && !produced {
-        findings.report(at, "V2", "reasoning without the item it produced");
+        findings.report(
+            at,
+            "V2",
+            phrase!("violation-reasoning", "reasoning without the item it produced"),
+        );
     }
     kind == "reasoning"
 }
 
 fn message(findings: &mut Findings, at: usize, role: &str, content: Option<&str>) {
     if !matches!(role, "user" | "assistant" | "system" | "developer") {
-        findings.report(at, "V6", format!("unknown role {role:?}"));
+        findings.report(
+            at,
+            "V6",
+            phrase!("violation-unknown-role", "unknown role {role:?}", role = role),
+        );
     }
     if role == "user" {
         findings.close(at.saturating_sub(1));
@@ -69,6 +78,10 @@ fn message(findings: &mut Findings, at: usize, role: &str, content: Option<&str>
         None => json::elements(content).is_none_or(|list| list.is_empty()),
     };
     if empty {
-        findings.report(at, "V6", format!("an empty {role} message"));
+        findings.report(
+            at,
+            "V6",
+            phrase!("violation-empty-role", "an empty {role} message", role = role),
+        );
     }
 }

@@ -2,6 +2,7 @@
 
 use waterline::json::{self, Fields};
 use waterline::message::{Body, Message, Opaque, Part, Role, Thinking, ToolCall, ToolResult, Wire};
+use waterline::phrase;
 use waterline::warning::WarningKind;
 
 use crate::wire::read::{self, Reader, Refusal, kind, object};
@@ -46,12 +47,18 @@ pub(super) fn system(json: &str, reader: &mut Reader) -> Option<Message> {
 fn message(mut fields: Fields<'_>, reader: &mut Reader) -> Result<Message, Refusal> {
     let name = reader
         .take(&mut fields, "role")
-        .ok_or_else(|| Refusal::new("neither a known type nor a role"))?;
+        .ok_or_else(|| Refusal::new(phrase!("parse-no-type", "neither a known type nor a role")))?;
     let role = match name.as_str() {
         "system" | "developer" => Role::System,
         "user" => Role::User,
         "assistant" => Role::Assistant,
-        other => return Err(Refusal::new(format!("unknown role {other:?}"))),
+        other => {
+            return Err(Refusal::new(phrase!(
+                "parse-unknown-role",
+                "unknown role {role:?}",
+                role = other
+            )));
+        }
     };
     fields.take("type");
     let parts = reader.content(fields.take("content"), part);
@@ -67,7 +74,10 @@ fn part(json: &str, reader: &mut Reader) -> Option<Part> {
         "input_text" | "output_text" | "text" => {
             let text = reader.take(&mut fields, "text").unwrap_or_default();
             if text.is_empty() {
-                reader.note(WarningKind::BlankText, "an empty text was omitted");
+                reader.note(
+                    WarningKind::BlankText,
+                    phrase!("warning-empty-text", "an empty text was omitted"),
+                );
                 return None;
             }
             fields.take("type");

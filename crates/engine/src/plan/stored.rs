@@ -30,7 +30,7 @@ pub struct Head {
 
 /// A slot in stored form.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct FrozenSlot {
+pub struct StoredSlot {
     /// The indexes of the messages it covers.
     pub sources: Vec<usize>,
     /// What was done with them.
@@ -42,7 +42,7 @@ pub struct FrozenSlot {
     pub reason: String,
     /// The messages that were sent for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub items: Vec<Item>,
+    pub items: Vec<StoredItem>,
     /// The values listed in its ledger.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub listed: Vec<String>,
@@ -51,7 +51,7 @@ pub struct FrozenSlot {
 /// A message that was sent, in stored form.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Item {
+pub enum StoredItem {
     /// The message of the history at this index, unchanged.
     Source(usize),
     /// A message that was repaired, shortened or made for the context.
@@ -77,16 +77,16 @@ impl Generation {
     /// Returns the slots from `from` on, to be stored: all of them after a fold, the new ones after
     /// an extension.
     #[must_use]
-    pub fn frozen(&self, history: &History, from: usize) -> Vec<FrozenSlot> {
+    pub fn stored(&self, history: &History, from: usize) -> Vec<StoredSlot> {
         let slots = self.slots.iter().skip(from);
-        slots.map(|slot| freeze(history, slot)).collect()
+        slots.map(|slot| store(history, slot)).collect()
     }
 
     /// Restores a stored generation. `source` returns the messages of the history that are not
     /// loaded.
-    pub fn thaw(
+    pub fn restore(
         head: Head,
-        slots: Vec<FrozenSlot>,
+        slots: Vec<StoredSlot>,
         mut source: impl FnMut(usize) -> Option<Message>,
     ) -> Self {
         let slots = slots.into_iter().map(|slot| Slot {
@@ -94,7 +94,7 @@ impl Generation {
             treatment: slot.treatment,
             tokens: slot.tokens,
             reason: slot.reason,
-            views: slot.items.into_iter().map(|item| thaw(item, &mut source)).collect(),
+            views: slot.items.into_iter().map(|item| restore(item, &mut source)).collect(),
             listed: slot.listed,
         });
         let slots = slots.collect();
@@ -112,12 +112,12 @@ impl Generation {
     }
 }
 
-fn freeze(history: &History, slot: &Slot) -> FrozenSlot {
+fn store(history: &History, slot: &Slot) -> StoredSlot {
     let item = |view: &View| match view {
-        View::Source(index) if !history.is_repaired(*index) => Some(Item::Source(*index)),
-        other => other.message(history).cloned().map(Box::new).map(Item::Made),
+        View::Source(index) if !history.is_repaired(*index) => Some(StoredItem::Source(*index)),
+        other => other.message(history).cloned().map(Box::new).map(StoredItem::Made),
     };
-    FrozenSlot {
+    StoredSlot {
         sources: slot.sources.clone(),
         treatment: slot.treatment,
         tokens: slot.tokens,
@@ -127,9 +127,9 @@ fn freeze(history: &History, slot: &Slot) -> FrozenSlot {
     }
 }
 
-fn thaw(item: Item, source: &mut impl FnMut(usize) -> Option<Message>) -> View {
+fn restore(item: StoredItem, source: &mut impl FnMut(usize) -> Option<Message>) -> View {
     match item {
-        Item::Source(index) => source(index).map_or(View::Source(index), View::made),
-        Item::Made(message) => View::made(*message),
+        StoredItem::Source(index) => source(index).map_or(View::Source(index), View::made),
+        StoredItem::Made(message) => View::made(*message),
     }
 }

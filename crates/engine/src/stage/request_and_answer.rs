@@ -1,5 +1,5 @@
 //! `digest`: reduces earlier turns to the user's request and the final answer, without tool calls
-//! and results.
+//! and results. The name in policies is older than the digest of `summarise`; this stage writes none.
 
 use serde::Deserialize;
 
@@ -22,26 +22,26 @@ pub(super) const SPEC: Spec = Spec {
         ),
         Key::new("over", Allowed::Threshold, "only if the context has more tokens than this"),
     ],
-    build: build::<Digest>,
+    build: build::<RequestAndAnswer>,
 };
 
 /// Reduces earlier turns to request and answer.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Digest {
+pub struct RequestAndAnswer {
     /// The number of newest turns that stay whole, unless the policy keeps a number of steps.
     pub keep_turns: usize,
     /// Only if the context has more tokens than this.
     pub over: Threshold,
 }
 
-impl Default for Digest {
+impl Default for RequestAndAnswer {
     fn default() -> Self {
         Self { keep_turns: 1, over: Threshold::default() }
     }
 }
 
-impl Stage for Digest {
+impl Stage for RequestAndAnswer {
     fn name(&self) -> &'static str {
         SPEC.name
     }

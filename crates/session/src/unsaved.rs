@@ -1,10 +1,10 @@
-//! Staged writes: messages and changes that are already in memory and go to the log together, in
-//! one transaction. A call writes twice: the new messages with the context about to be sent, then
-//! the answer with its usage and the host's note.
+//! Unsaved messages and changes: they are already in memory and go to the log together, in one
+//! transaction. A call writes twice: the new messages with the context about to be sent, then the
+//! answer with its usage and the host's note.
 
 use futures_util::future::BoxFuture;
 use waterline::message::{Message, Role};
-use waterline_log::{Change, Session, Step};
+use waterline_log::{Change, Commit, Session};
 
 use crate::error::SessionError;
 use crate::live::LiveSession;
@@ -38,38 +38,38 @@ impl LiveSession {
     ///
     /// # Errors
     /// When an earlier call was interrupted and the log cannot be read.
-    pub async fn stage(&mut self, messages: Vec<Message>) -> Result<(), SessionError> {
+    pub async fn add_messages(&mut self, messages: Vec<Message>) -> Result<(), SessionError> {
         self.resync().await?;
-        self.take_in(messages);
+        self.append(messages);
         Ok(())
     }
 
     /// Changes the session. The change is stored with the next write.
     ///
     /// # Errors
-    /// When the change cannot be made; and as for [`LiveSession::stage`].
-    pub async fn stage_change(&mut self, change: Change) -> Result<(), SessionError> {
+    /// When the change cannot be made; and as for [`LiveSession::add_messages`].
+    pub async fn add_change(&mut self, change: Change) -> Result<(), SessionError> {
         self.resync().await?;
-        Ok(self.note_change(change)?)
+        Ok(self.apply_change(change)?)
     }
 
     /// Makes a checkpoint with the next write.
-    pub fn stage_checkpoint(&mut self, metadata: serde_json::Value) {
-        self.staged.checkpoint = Some(metadata);
+    pub fn add_checkpoint(&mut self, metadata: serde_json::Value) {
+        self.unsaved.checkpoint = Some(metadata);
     }
 
     /// Stores the session's tool definitions with the next write.
-    pub fn stage_tools(&mut self, definitions: Vec<u8>) {
-        self.staged.tools = Some(definitions);
+    pub fn add_tools(&mut self, definitions: Vec<u8>) {
+        self.unsaved.tools = Some(definitions);
     }
 
-    /// Returns whether something is staged.
+    /// Returns whether something waits to be stored.
     #[must_use]
-    pub fn is_staged(&self) -> bool {
-        !self.staged.is_empty()
+    pub fn has_unsaved(&self) -> bool {
+        !self.unsaved.is_empty()
     }
 
-    /// Stores what is staged, in one transaction.
+    /// Stores what is unsaved, in one transaction.
     ///
     /// # Errors
     /// When the log cannot be written, or another process changed the session. Then nothing is
@@ -79,15 +79,15 @@ impl LiveSession {
         self.finish_commit(storing).await
     }
 
-    /// Queues what is staged. The log works on it while the caller prepares the request.
+    /// Queues what is unsaved. The log works on it while the caller prepares the request.
     pub(crate) fn start_commit(&mut self) -> Option<Storing> {
-        if self.staged.is_empty() {
+        if self.unsaved.is_empty() {
             return None;
         }
         let was_busy = std::mem::replace(&mut self.busy, true);
-        let step: Step = std::mem::take(&mut self.staged);
+        let commit: Commit = std::mem::take(&mut self.unsaved);
         let planned = self.session.clone();
-        let stored = self.write(move |log| log.commit(&planned, step.clone()));
+        let stored = self.write(move |log| log.commit(&planned, commit.clone()));
         Some(Storing { was_busy, stored: Box::pin(stored) })
     }
 
@@ -102,19 +102,21 @@ impl LiveSession {
         Ok(())
     }
 
-    pub(crate) fn take_in(&mut self, messages: Vec<Message>) {
+    /// Appends messages to the history in memory and to what is unsaved.
+    pub(crate) fn append(&mut self, messages: Vec<Message>) {
         let incoming = self.incoming(&messages);
         self.next_call_starts_turn |= messages.iter().any(|message| message.role == Role::User);
         // Tokens are counted once, for the log and for the history.
         for (message, incoming) in messages.into_iter().zip(&incoming) {
             self.history.append_counted(message, incoming.tokens);
         }
-        self.staged.messages.extend(incoming);
+        self.unsaved.messages.extend(incoming);
     }
 
-    pub(crate) fn note_change(&mut self, change: Change) -> waterline_log::Result<()> {
+    /// Changes the session in memory and adds the change to what is unsaved.
+    pub(crate) fn apply_change(&mut self, change: Change) -> waterline_log::Result<()> {
         change(&mut self.session)?;
-        self.staged.changes.push(change);
+        self.unsaved.changes.push(change);
         Ok(())
     }
 }

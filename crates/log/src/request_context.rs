@@ -1,10 +1,10 @@
-//! Stored request contexts: exactly what was sent to the model. They are stored in steps: a fold
-//! starts a generation, and each call adds a step to it. Steps form a tree, as messages do, so a
-//! fork continues with the request context of its parent.
+//! Stored request contexts: exactly what was sent to the model. A fold starts a
+//! generation, and each call stores an update: the slots that it adds. Updates form a tree, as
+//! messages do, so a fork continues with the request context of its parent. The table is `frozen`.
 
 use serde::{Deserialize, Serialize};
 use waterline::history::Past;
-use waterline::plan::{FrozenSlot, Head};
+use waterline::plan::{Head, StoredSlot};
 
 use crate::clear::cleared;
 use crate::compress::{compress, decompress};
@@ -15,9 +15,9 @@ use crate::session::{self, Session};
 use crate::store::{Connection, Row, checksum, values};
 use crate::tree::{Path, Tip};
 
-/// The step that one call adds to the stored request context.
+/// What one call adds to the stored request context. It is stored before the request is sent.
 #[derive(Clone, Debug)]
-pub struct Sent {
+pub struct ContextUpdate {
     /// How many messages at the start of the session were not sent because it was cleared.
     pub cleared: u64,
     /// The counts of the generation after the call.
@@ -25,20 +25,20 @@ pub struct Sent {
     /// The part of the history that need not be loaded to resume from here.
     pub past: Past,
     /// The slots to store: all of them after a fold, else the new ones.
-    pub slots: Vec<FrozenSlot>,
+    pub slots: Vec<StoredSlot>,
     /// The fold that the call started with; `None` if it only extended the request context.
     pub fold: Option<Fold>,
 }
 
 /// The stored request context of a session.
 #[derive(Clone, Debug)]
-pub struct Frozen {
+pub struct RequestContext {
     /// The counts of the generation.
     pub head: Head,
     /// The part of the history that need not be loaded to resume.
     pub past: Past,
     /// All slots, in order.
-    pub slots: Vec<FrozenSlot>,
+    pub slots: Vec<StoredSlot>,
 }
 
 const UNREADABLE: &str = "a request context cannot be read";
@@ -55,7 +55,7 @@ impl Log {
     ///
     /// # Errors
     /// If the session does not exist or the request context is damaged.
-    pub fn thaw(&self, session: &str) -> Result<Option<Frozen>> {
+    pub fn request_context(&self, session: &str) -> Result<Option<RequestContext>> {
         self.read(|connection| {
             let session = session::load(connection, session)?;
             let cleared = cleared(connection, &session)?;
@@ -64,35 +64,38 @@ impl Log {
     }
 }
 
-/// Adds a step after the newest one of a session and returns its key.
+/// Adds a update after the newest one of a session and returns its key.
 pub(crate) fn add(
     connection: &mut dyn Connection,
     session: &Session,
     at: Tip,
-    step: &Sent,
+    update: &ContextUpdate,
     now: i64,
 ) -> Result<i64> {
-    let generation = match (&step.fold, session.frozen) {
+    let generation = match (&update.fold, session.frozen) {
         (None, Some(key)) => generation_of(connection, key)?,
         (fold, _) => {
             let fold = fold.clone().unwrap_or_default();
-            generation::insert(connection, &session.id, at, step.head.number, &fold, now)?
+            generation::insert(connection, &session.id, at, update.head.number, &fold, now)?
         }
     };
-    insert(connection, session.frozen, generation, at, step)
+    insert(connection, session.frozen, generation, at, update)
 }
 
-/// One stored request context, which builds on the step before it.
-pub(crate) struct StoredStep {
+/// One stored request context, which builds on the update before it.
+pub(crate) struct StoredUpdate {
     pub(crate) tip: Tip,
     pub(crate) generation: i64,
     /// The time when its generation started.
     pub(crate) time: i64,
-    pub(crate) sent: Sent,
+    pub(crate) update: ContextUpdate,
 }
 
-/// Returns a step and all steps before it, oldest first.
-pub(crate) fn steps(connection: &mut dyn Connection, key: Option<i64>) -> Result<Vec<StoredStep>> {
+/// Returns a update and all updates before it, oldest first.
+pub(crate) fn updates(
+    connection: &mut dyn Connection,
+    key: Option<i64>,
+) -> Result<Vec<StoredUpdate>> {
     let sql = format!(
         "{CHAIN} SELECT f.head, f.packed, f.slots, {}, f.branch, f.position, f.generation, \
          f.cleared, g.number, g.created, {FOLD}, {} FROM chain c JOIN frozen f ON f.key = c.key \
@@ -100,7 +103,7 @@ pub(crate) fn steps(connection: &mut dyn Connection, key: Option<i64>) -> Result
         checksum::FROZEN.intact(connection.dialect(), "f."),
         checksum::GENERATION.intact(connection.dialect(), "g.")
     );
-    let mut steps = Vec::new();
+    let mut updates = Vec::new();
     let mut generation = None;
     for mut row in connection.rows(&sql, values![key])? {
         let parsed = parse_row(&mut row).filter(|_| row.int(15) == 1);
@@ -109,15 +112,15 @@ pub(crate) fn steps(connection: &mut dyn Connection, key: Option<i64>) -> Result
         let is_first = generation.replace(row.int(6)) != Some(row.int(6));
         let fold = (is_first && row.count(8) > 0).then(|| Fold::of(&mut row, 10));
         let tip = Tip { branch: row.int(4), position: row.count(5) };
-        let sent = Sent { cleared: row.count(7), head, past, slots, fold };
-        steps.push(StoredStep { tip, generation: row.int(6), time: row.int(9), sent });
+        let update = ContextUpdate { cleared: row.count(7), head, past, slots, fold };
+        updates.push(StoredUpdate { tip, generation: row.int(6), time: row.int(9), update });
     }
-    Ok(steps)
+    Ok(updates)
 }
 
 /// Parses the columns `head, packed, slots` and whether they are intact; `None` if they are
 /// damaged. `packed` is 0 if the slots are not compressed, else their original size.
-fn parse_row(row: &mut Row) -> Option<(StoredHead, Vec<FrozenSlot>)> {
+fn parse_row(row: &mut Row) -> Option<(StoredHead, Vec<StoredSlot>)> {
     if row.int(3) != 1 {
         return None;
     }
@@ -133,14 +136,14 @@ fn insert(
     previous: Option<i64>,
     generation: i64,
     at: Tip,
-    step: &Sent,
+    update: &ContextUpdate,
 ) -> Result<i64> {
     let failed = |error: serde_json::Error| {
         LogError::Refused(format!("cannot store the request context: {error}").into())
     };
-    let head = serde_json::to_string(&StoredHead { head: step.head.clone(), past: step.past })
+    let head = serde_json::to_string(&StoredHead { head: update.head.clone(), past: update.past })
         .map_err(failed)?;
-    let slots = serde_json::to_vec(&step.slots).map_err(failed)?;
+    let slots = serde_json::to_vec(&update.slots).map_err(failed)?;
     let (compressed, bytes) = compress(&slots);
     // Decompression needs the original size.
     let packed = if compressed == 0 { 0 } else { i64::try_from(slots.len()).unwrap_or(i64::MAX) };
@@ -152,7 +155,7 @@ fn insert(
         generation,
         at.branch,
         at.position,
-        step.cleared,
+        update.cleared,
         head,
         packed,
         bytes.into_owned()
@@ -166,7 +169,7 @@ pub(crate) fn current(
     connection: &mut dyn Connection,
     session: &Session,
     cleared: u64,
-) -> Result<Option<Frozen>> {
+) -> Result<Option<RequestContext>> {
     let Some(key) = session.frozen else { return Ok(None) };
     let stored = connection.row("SELECT cleared FROM frozen WHERE key = $1", values![key])?;
     match stored {
@@ -179,14 +182,14 @@ pub(crate) fn current(
     }
 }
 
-fn load(connection: &mut dyn Connection, key: i64) -> Result<Frozen> {
+fn load(connection: &mut dyn Connection, key: i64) -> Result<RequestContext> {
     let sql = format!(
         "{CHAIN} SELECT f.head, f.packed, f.slots, {} FROM chain c \
          JOIN frozen f ON f.key = c.key \
          WHERE f.generation = (SELECT generation FROM frozen WHERE key = $1) ORDER BY f.key",
         checksum::FROZEN.intact(connection.dialect(), "f.")
     );
-    let mut slots: Vec<FrozenSlot> = Vec::new();
+    let mut slots: Vec<StoredSlot> = Vec::new();
     let mut newest: Option<StoredHead> = None;
     let damaged = connection.damaged(UNREADABLE);
     let mut is_intact = true;
@@ -201,12 +204,12 @@ fn load(connection: &mut dyn Connection, key: i64) -> Result<Frozen> {
         Ok(())
     })?;
     match newest.filter(|_| is_intact) {
-        Some(StoredHead { head, past }) => Ok(Frozen { head, past, slots }),
+        Some(StoredHead { head, past }) => Ok(RequestContext { head, past, slots }),
         None => Err(damaged),
     }
 }
 
-/// Returns the newest step, of `key` and all steps before it, that is on the path to `at`.
+/// Returns the newest update, of `key` and all updates before it, that is on the path to `at`.
 pub(crate) fn newest_on(
     connection: &mut dyn Connection,
     key: Option<i64>,

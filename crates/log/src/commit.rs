@@ -1,6 +1,6 @@
-//! Stores one step of a session in one transaction: new messages, the request context, usage,
-//! changes and a checkpoint. A process that is killed leaves either the whole step or none of it,
-//! and the step costs one flush.
+//! Stores what changed in a session, in one transaction: new messages, the request context, usage,
+//! changes and a checkpoint. A process that is killed leaves either all of it or nothing,
+//! and it costs one flush.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use crate::append::{appended_before, conflict};
 use crate::checkpoint;
 use crate::clear::cleared;
 use crate::error::Result;
-use crate::frozen::{self, Sent};
 use crate::incoming::Incoming;
 use crate::log::Log;
 use crate::preference;
+use crate::request_context::{self, ContextUpdate};
 use crate::session::{self, Session};
 use crate::store::Connection;
 use crate::toolset;
@@ -22,16 +22,16 @@ use crate::tree::grow;
 use crate::usage::{self, Usage};
 
 /// A change to the fields of a session. It applies to the session as stored at the time of the
-/// step, so it does not overwrite changes by other processes. It runs again after a write conflict.
+/// commit, so it does not overwrite changes by other processes. It runs again after a write conflict.
 pub type Change = Arc<dyn Fn(&mut Session) -> Result<()> + Send + Sync>;
 
 /// Data that is stored together.
 #[derive(Clone, Default)]
-pub struct Step {
+pub struct Commit {
     /// Messages to append.
     pub messages: Vec<Incoming>,
     /// The request context of the next call, which includes those messages.
-    pub sent: Option<Sent>,
+    pub context: Option<ContextUpdate>,
     /// Changes to title, model, policy, documents and workspace, applied in order.
     pub changes: Vec<Change>,
     /// The tool definitions that the session uses from now on.
@@ -44,23 +44,23 @@ pub struct Step {
     pub preferences: Vec<(String, String, String)>,
 }
 
-impl fmt::Debug for Step {
+impl fmt::Debug for Commit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Step")
+        f.debug_struct("Commit")
             .field("messages", &self.messages.len())
-            .field("sent", &self.sent.is_some())
+            .field("context", &self.context.is_some())
             .field("changes", &self.changes.len())
             .field("checkpoint", &self.checkpoint)
             .finish_non_exhaustive()
     }
 }
 
-impl Step {
+impl Commit {
     /// Returns whether there is nothing to store.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.messages.is_empty()
-            && self.sent.is_none()
+            && self.context.is_none()
             && self.changes.is_empty()
             && self.tools.is_none()
             && self.usage.is_none()
@@ -70,71 +70,71 @@ impl Step {
 }
 
 impl Log {
-    /// Stores a step of a session and returns the session as stored. `planned` is the session as it
-    /// was when the step was planned.
+    /// Stores a commit to a session and returns the session as stored. `planned` is the session as it
+    /// was when the commit was planned.
     ///
     /// # Errors
     /// [`LogError::Conflict`](crate::LogError::Conflict) if another process has since moved the
-    /// session, stored a request context or cleared it. Then nothing of the step is stored.
-    pub fn commit(&self, planned: &Session, step: Step) -> Result<Session> {
+    /// session, stored a request context or cleared it. Then nothing of the commit is stored.
+    pub fn commit(&self, planned: &Session, commit: Commit) -> Result<Session> {
         let planned = planned.clone();
         let now = self.now();
         self.write(move |connection| {
             let stored = session::lock(connection, &planned.id)?;
             if stored.tip != planned.tip {
-                return stored_before(connection, &planned, stored, &step);
+                return stored_before(connection, &planned, stored, &commit);
             }
-            commit(connection, &planned, stored, &step, now)
+            apply(connection, &planned, stored, &commit, now)
         })
     }
 }
 
-/// Returns the session if the step was stored before and its writer retries because it never
+/// Returns the session if the commit was stored before and its writer retries because it never
 /// received the reply; else a conflict. It is a conflict too if the session has moved on since: the
 /// writer does not know the newer messages and must read them before it continues.
 fn stored_before(
     connection: &mut dyn Connection,
     planned: &Session,
     stored: Session,
-    step: &Step,
+    commit: &Commit,
 ) -> Result<Session> {
-    let was_sent = step.sent.is_none() || stored.frozen != planned.frozen;
-    let end = planned.tip.position + step.messages.len() as u64;
-    match appended_before(connection, &stored, planned.tip, &step.messages)? {
-        Some(_) if was_sent && stored.tip.position == end => Ok(stored),
+    let has_context = commit.context.is_none() || stored.frozen != planned.frozen;
+    let end = planned.tip.position + commit.messages.len() as u64;
+    match appended_before(connection, &stored, planned.tip, &commit.messages)? {
+        Some(_) if has_context && stored.tip.position == end => Ok(stored),
         _ => Err(conflict(&stored)),
     }
 }
 
-fn commit(
+fn apply(
     connection: &mut dyn Connection,
     planned: &Session,
     stored: Session,
-    step: &Step,
+    commit: &Commit,
     now: i64,
 ) -> Result<Session> {
     let mut session = stored.clone();
-    if !step.messages.is_empty() {
-        session.tip = grow(connection, stored.tip, &step.messages, now)?.tip;
+    if !commit.messages.is_empty() {
+        session.tip = grow(connection, stored.tip, &commit.messages, now)?.tip;
     }
-    if let Some(sent) = &step.sent {
-        if stored.frozen != planned.frozen || cleared(connection, &stored)? != sent.cleared {
+    if let Some(update) = &commit.context {
+        if stored.frozen != planned.frozen || cleared(connection, &stored)? != update.cleared {
             return Err(conflict(&stored));
         }
-        session.frozen = Some(frozen::add(connection, &stored, session.tip, sent, now)?);
+        session.frozen = Some(request_context::add(connection, &stored, session.tip, update, now)?);
     }
     if !session::put(connection, &stored, session.tip, session.frozen, now)? {
         return Err(connection.race());
     }
     session.active = now;
-    step.changes.iter().try_for_each(|change| change(&mut session))?;
-    if !step.changes.is_empty() {
+    commit.changes.iter().try_for_each(|change| change(&mut session))?;
+    if !commit.changes.is_empty() {
         session::update(connection, &session, now)?;
     }
-    if let Some(tools) = &step.tools {
+    if let Some(tools) = &commit.tools {
         session.tools = Some(toolset::set(connection, &session.id, tools)?);
     }
-    if let Some(call) = &step.usage {
+    if let Some(call) = &commit.usage {
         let time = if call.time == 0 { now } else { call.time };
         usage::insert(
             connection,
@@ -142,10 +142,10 @@ fn commit(
             &Usage { position: session.tip.position, time, ..call.clone() },
         )?;
     }
-    for (user, name, value) in &step.preferences {
+    for (user, name, value) in &commit.preferences {
         preference::set(connection, user, name, Some(value))?;
     }
-    if let Some(metadata) = &step.checkpoint {
+    if let Some(metadata) = &commit.checkpoint {
         checkpoint::add(connection, &session, metadata)?;
     }
     Ok(session)
