@@ -22,6 +22,9 @@ pub enum Notice {
     Unrecorded(Unrecorded),
     /// The memory cannot be read or written.
     Memory(Arc<NoteError>),
+    /// This sentence is no longer a standing instruction: it occurs in too many sessions, so it is
+    /// part of a template.
+    Template(String),
     /// An instruction file cannot be read, for this reason.
     Instructions(String),
     /// Tools are described to the model in short, because all definitions take too much of the
@@ -66,6 +69,11 @@ impl fmt::Display for Notice {
             },
             Self::Unrecorded(found) => found.fmt(f),
             Self::Memory(error) => error.fmt(f),
+            Self::Template(text) => write!(
+                f,
+                "no longer remembered, because you sent it in more than three sessions, as a template \
+                 does: {text}"
+            ),
             Self::Instructions(why) => write!(f, "instruction file ignored: {why}"),
             Self::ToolsInShort { count, share } => {
                 let are = if *count == 1 { "tool is" } else { "tools are" };

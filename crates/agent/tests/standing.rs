@@ -101,6 +101,26 @@ async fn sentence_of_a_template_is_not_an_instruction() {
     assert!(facts(&bed).is_empty(), "{:?}", facts(&bed));
 }
 
+/// The first message of a template looks like a rule; the fifth shows that it is none.
+#[tokio::test]
+async fn rule_that_turns_out_to_be_a_template_is_withdrawn() {
+    let bed = TestBed::new();
+    std::fs::create_dir_all(bed.directory.path().join("notes")).unwrap();
+    let own = "# Memory\n\n## Instructions\n\n- Always be brief.\n";
+    std::fs::write(bed.directory.path().join("notes/MEMORY.md"), own).unwrap();
+    for number in 0..4 {
+        let text = format!("Task {number}. Always end with DONE. Always be brief.");
+        turn(&bed, &format!("s{number}"), &text).await;
+        assert_eq!(facts(&bed), ["Always be brief.", "Always end with DONE."]);
+    }
+    turn(&bed, "last", "Task 9. Always end with DONE. Always be brief.").await;
+    assert_eq!(facts(&bed), ["Always be brief."], "a line of the user stays");
+    let shown = bed.watcher.event_lines();
+    assert!(shown.iter().any(|line| line.starts_with("no longer remembered")), "{shown:?}");
+    let next = turn(&bed, "next", "Hello.").await;
+    assert!(!next.contains("DONE"), "{next}");
+}
+
 /// Every session's first message quotes the rules in our own note; that is not the user's text.
 #[tokio::test]
 async fn rule_that_was_used_in_many_sessions_can_be_said_again() {

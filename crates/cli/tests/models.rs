@@ -131,12 +131,33 @@ fn what_was_said_is_found_by_its_meaning() {
 }
 
 #[test]
+fn lines_of_the_memory_are_found_by_their_meaning() {
+    let world = World::new((0..40).map(|_| says("noted")).collect());
+    let (server, _runtime) = encoder();
+    let config = format!(
+        "[recall]\nencoder = \"{}\"\nmodel = \"embed-1\"\nencoder_timeout = 5000\n",
+        server.url
+    );
+    world.write(".config/waterline/config.toml", &config);
+    let memory = "# Memory\n\n- My cat sleeps all day long.\n- The boat is at the quay.\n";
+    world.write(".local/share/waterline/MEMORY.md", memory);
+    let search = || {
+        world.write("lines", "Anything else for today?\n/memory search kitten\n");
+        let lines = std::fs::File::open(world.path("lines")).unwrap();
+        World::ended(world.command("chat", &[]).stdin(lines)).1
+    };
+    // A process that ends early leaves the rest to the next one.
+    until("the lines are encoded", || search().contains("MEMORY.md: My cat sleeps"));
+    assert!(!search().contains("The boat"));
+}
+
+#[test]
 fn a_wrong_setting_is_explained() {
     let world = World::new(Vec::new());
     for (setting, expected) in [
         ("encoder = \"other\"", "waterline models add"),
         ("encoder = \"http://127.0.0.1:9\"", "recall.model"),
-        ("timeout = 0", "from 1 to 60000"),
+        ("encoder_timeout = 0", "from 1 to 60000"),
     ] {
         world.write(".config/waterline/config.toml", &format!("[recall]\n{setting}\n"));
         let (code, out, _) = world.plain(&["doctor", "--db", "log.db"]);

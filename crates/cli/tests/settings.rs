@@ -552,3 +552,15 @@ fn s0_21_the_preferred_model_of_a_session_is_read() {
     assert_eq!(requests.len(), 1, "a model that the config does not describe is not asked");
     assert!(requests[0].body.contains(r#""model":"vision""#), "{}", requests[0].body);
 }
+
+#[test]
+fn the_review_at_the_end_leaves_out_what_was_replaced() {
+    let world = World::new(Vec::new());
+    let lines = "/memory add The API is on port 8080.\n/memory add The API is on port 8081.\n";
+    world.write("lines", lines);
+    let lines = std::fs::File::open(world.path("lines")).unwrap();
+    let (_, out, err) = World::ended(world.command("chat", &[]).stdin(lines));
+    let all = out + &err;
+    let review = all.split("Learned in this session").nth(1).unwrap();
+    assert!(review.contains("8081") && !review.contains("8080"), "{all}");
+}

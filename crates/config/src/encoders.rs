@@ -61,7 +61,7 @@ impl RecallEncoders {
             let preferred = added.remove(at.ok_or_else(missing)?);
             added.insert(0, preferred);
         }
-        let timeout = Duration::from_millis(settings.timeout.unwrap_or(TIMEOUT));
+        let timeout = Duration::from_millis(settings.encoder_timeout.unwrap_or(TIMEOUT));
         Ok(Self { server, added, endpoint, timeout })
     }
 
@@ -178,7 +178,14 @@ mod tests {
 
     #[test]
     fn timeouts_have_a_range() {
-        let error = Settings::parse("[recall]\ntimeout = 0").unwrap_err().to_string();
-        assert_eq!(error, "recall.timeout is 0; it must be a whole number from 1 to 60000");
+        let error = Settings::parse("[recall]\nencoder_timeout = 0").unwrap_err().to_string();
+        assert_eq!(error, "recall.encoder_timeout is 0; it must be a whole number from 1 to 60000");
+    }
+
+    #[test]
+    fn the_earlier_name_of_the_timeout_is_accepted() {
+        let timeout = |text: &str| Settings::parse(text).unwrap().recall.encoder_timeout;
+        assert_eq!(timeout("[recall]\ntimeout = 70"), Some(70));
+        assert_eq!(timeout("[recall]\ntimeout = 70\nencoder_timeout = 90"), Some(90));
     }
 }

@@ -72,7 +72,7 @@ impl Origins {
         let values = [
             ("policy", "\"auto\"".to_owned()),
             ("silence_timeout", Timeouts::default().silence.as_secs().to_string()),
-            ("recall.timeout", recall::TIMEOUT.to_string()),
+            ("recall.encoder_timeout", recall::TIMEOUT.to_string()),
             ("agent.steps", Limits::default().steps.to_string()),
             ("agent.approval", "\"selective\"".to_owned()),
             ("agent.middleware", "\"default\"".to_owned()),
@@ -96,6 +96,7 @@ impl Origins {
     ) -> Result<(), ConfigError> {
         let mut table: toml::Table = toml::from_str(text)?;
         seed::rename(&mut table);
+        recall::rename(&mut table);
         let mut flat = Vec::new();
         flatten("", &toml::Value::Table(table), &mut flat);
         for (key, value) in flat.into_iter().filter(|(key, _)| !is_lowered(key, notices)) {

@@ -7,7 +7,7 @@ use crate::error::{ConfigError, whole_up_to};
 /// How long search may wait for the vector of a question, in milliseconds, unless it is set.
 pub(crate) const TIMEOUT: u64 = 50;
 
-/// The largest `timeout`.
+/// The largest `encoder_timeout`.
 const MAX_TIMEOUT: u64 = 60_000;
 
 /// Settings of search by meaning.
@@ -23,7 +23,7 @@ pub struct RecallSettings {
     /// `WATERLINE_API_KEY`, or `OPENAI_API_KEY` for OpenAI's own address.
     pub key_env: Option<String>,
     /// Milliseconds that search waits for the encoder before it uses keywords alone.
-    pub timeout: Option<u64>,
+    pub encoder_timeout: Option<u64>,
 }
 
 impl RecallSettings {
@@ -33,15 +33,15 @@ impl RecallSettings {
             encoder: newer.encoder.or(self.encoder),
             model: newer.model.or(self.model),
             key_env: newer.key_env.or(self.key_env),
-            timeout: newer.timeout.or(self.timeout),
+            encoder_timeout: newer.encoder_timeout.or(self.encoder_timeout),
         }
     }
 
     /// Rejects values out of range.
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
-        match self.timeout {
+        match self.encoder_timeout {
             Some(timeout) if !(1..=MAX_TIMEOUT).contains(&timeout) => Err(ConfigError::range(
-                "recall.timeout".to_owned(),
+                "recall.encoder_timeout".to_owned(),
                 timeout,
                 whole_up_to(MAX_TIMEOUT),
             )),
@@ -53,5 +53,16 @@ impl RecallSettings {
     pub(crate) fn server(&self) -> Option<&str> {
         let is_address = |name: &&str| name.starts_with("http://") || name.starts_with("https://");
         self.encoder.as_deref().filter(is_address)
+    }
+}
+
+/// Renames `timeout`, which `encoder_timeout` was called before, in the table of a config file.
+/// Policies have a `recall.timeout` of their own. A setting under its new name wins.
+pub(crate) fn rename(table: &mut toml::Table) {
+    let section = table.get_mut("recall").and_then(toml::Value::as_table_mut);
+    if let Some(section) = section
+        && let Some(value) = section.remove("timeout")
+    {
+        section.entry("encoder_timeout").or_insert(value);
     }
 }

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use crate::agent::{AgentSettings, McpSettings};
 use crate::error::ConfigError;
 use crate::lang::Lang;
-use crate::recall::RecallSettings;
+use crate::recall::{self, RecallSettings};
 use crate::seed::{self, SeedValues};
 use crate::tokenizer::Tokenizer;
 use model::check_timeouts;
@@ -80,6 +80,7 @@ impl Settings {
         let whole = table.clone();
         let seeds = seed::lift(&mut table);
         seed::rename(&mut table);
+        recall::rename(&mut table);
         // An error in the text itself names the line.
         let settings: Self =
             if table == whole { toml::from_str(text)? } else { table.try_into()? };

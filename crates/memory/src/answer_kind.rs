@@ -72,12 +72,15 @@ impl AnswerKind {
                 r"你(?:之前|刚才|上次|曾经?|都)?(?:说过|说的|建议过|建议的|推荐过|推荐的|告诉过|提到过|提到的|回答的)"
             ))
         });
+        // The time between two events is not a list.
+        static PERIOD: LazyLock<Regex> =
+            LazyLock::new(|| pattern(r"\bhow many (?:minute|hour|day|week|month|year)s?\b"));
         if OVERVIEW.is_match(question) {
             Self::Overview
-        } else if LIST.is_match(question) {
-            Self::List
         } else if EARLIER.is_match(question) {
             Self::Earlier
+        } else if LIST.is_match(&PERIOD.replace_all(question, " ")) {
+            Self::List
         } else {
             Self::Fact
         }
@@ -139,6 +142,8 @@ mod tests {
             ("你之前推荐的餐厅是哪家？", AnswerKind::Earlier),
             ("in which order did i mention the databases?", AnswerKind::List),
             ("how many databases do i use?", AnswerKind::List),
+            ("how many days are between the two trips?", AnswerKind::Fact),
+            ("what did you recommend for the tests throughout the project?", AnswerKind::Earlier),
             ("列出我提到的餐厅", AnswerKind::List),
             ("can you give me a summary of our database work?", AnswerKind::Overview),
             ("总结一下我们的讨论", AnswerKind::Overview),

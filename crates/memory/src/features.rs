@@ -3,18 +3,17 @@
 use crate::date::fit;
 use crate::index::{Index, Name};
 use crate::pin::PinKind;
-use crate::question::{Question, Term};
+use crate::question::Question;
 use crate::speaker::Speaker;
-use crate::terms::is_single_character;
 use crate::weights::Weights;
 
 /// BM25: how soon a repeated term stops counting, and how much the length of a passage counts.
 const K1: f64 = 0.9;
 const B: f64 = 0.6;
-/// The weight of a single Chinese character, compared with a pair.
-const SINGLE_CHARACTER: f64 = 0.4;
 /// The share of a neighbor's score, at distance one and two.
 const NEIGHBOURS: [f64; 2] = [0.3, 0.1];
+/// The share of a topic that the next message has.
+const TOPIC: f64 = 0.96;
 /// The number of messages that the score of a session is computed from.
 const SESSION_BEST: usize = 3;
 
@@ -25,6 +24,8 @@ pub(crate) struct Features {
     near: Vec<f64>,
     /// By session.
     sessions: Vec<f64>,
+    /// Empty without discussions.
+    topics: Vec<f64>,
     /// By speaker.
     speakers: Vec<f64>,
     /// Empty if the question names no date.
@@ -42,6 +43,7 @@ pub(crate) struct Shares {
     pub own: f64,
     pub near: f64,
     pub session: f64,
+    pub topic: f64,
     pub speaker: f64,
     pub date: f64,
     pub human: f64,
@@ -57,6 +59,7 @@ impl Shares {
         self.own
             + self.near
             + self.session
+            + self.topic
             + self.speaker
             + self.date
             + self.human
@@ -75,6 +78,7 @@ impl Features {
         let near = near(index, &own);
         let mut features = Self {
             sessions: by_session(index, &own, &near),
+            topics: topics(index, &own),
             speakers: speakers(index, question),
             dates: dates(index, question),
             instructions: vec![false; index.len()],
@@ -132,6 +136,7 @@ impl Features {
         let mut add = |weight: f64, feature: &[f64]| {
             scores.iter_mut().zip(feature).for_each(|(score, value)| *score += weight * value);
         };
+        add(weights.topic, &self.topics);
         add(weights.date, &self.dates);
         add(weights.dense, &self.dense);
         add(weights.dense_near, &self.dense_near);
@@ -153,6 +158,7 @@ impl Features {
             own: weights.own * value(&self.own),
             near: weights.near * value(&self.near),
             session: weights.session * of(&self.sessions, entry.session),
+            topic: weights.topic * value(&self.topics),
             speaker: weights.speaker * of(&self.speakers, entry.speaker),
             date: weights.date * value(&self.dates),
             human: weights.human * f64::from(index.kind(entry.speaker).is_human()),
@@ -178,7 +184,7 @@ fn matches(index: &Index, question: &Question) -> Vec<f64> {
     let mut passages = vec![0.0; index.passages.len()];
     for term in &question.terms {
         let Some(postings) = index.postings.get(term.number as usize) else { continue };
-        let weight = rarity(index.passages.len(), postings.len()) * term_weight(term) * (K1 + 1.0);
+        let weight = rarity(index.passages.len(), postings.len()) * term.weight * (K1 + 1.0);
         for posting in postings {
             let at = posting.passage as usize;
             if let (Some(score), Some(passage)) = (passages.get_mut(at), index.passages.get(at)) {
@@ -204,10 +210,6 @@ fn rarity(passages: usize, with_term: usize) -> f64 {
     (1.0 + (passages as f64 - with_term + 0.5) / (with_term + 0.5)).ln()
 }
 
-fn term_weight(term: &Term) -> f64 {
-    if is_single_character(&term.text) { SINGLE_CHARACTER } else { 1.0 }
-}
-
 /// Lowers the values of messages that no human wrote, then divides all by the maximum.
 fn weigh(index: &Index, values: &mut [f64], program_share: f64) {
     let share = |name: &Name| if name.kind == Speaker::Program { program_share } else { 1.0 };
@@ -215,6 +217,11 @@ fn weigh(index: &Index, values: &mut [f64], program_share: f64) {
     for (value, entry) in values.iter_mut().zip(&index.messages) {
         *value *= shares.get(entry.speaker as usize).copied().unwrap_or(1.0);
     }
+    to_unit(values);
+}
+
+/// Divides values by their maximum.
+fn to_unit(values: &mut [f64]) {
     let most = values.iter().copied().fold(0.0, f64::max);
     if most > 0.0 {
         values.iter_mut().for_each(|value| *value /= most);
@@ -241,6 +248,38 @@ fn near(index: &Index, values: &[f64]) -> Vec<f64> {
         }
     }
     near
+}
+
+/// Returns for each message of a discussion how well the messages around it match. People stay on a
+/// topic for many short messages, most of which do not name it.
+fn topics(index: &Index, own: &[f64]) -> Vec<f64> {
+    if !index.has_discussion {
+        return Vec::new();
+    }
+    let mut topics = vec![0.0; own.len()];
+    add_carried(index, own, 0..own.len(), &mut topics);
+    add_carried(index, own, (0..own.len()).rev(), &mut topics);
+    for ((topic, own), entry) in topics.iter_mut().zip(own).zip(&index.messages) {
+        *topic += own;
+        if !index.is_discussion(entry.session) {
+            *topic = 0.0;
+        }
+    }
+    to_unit(&mut topics);
+    topics
+}
+
+/// Adds to each message a share of those before it in an order, less the farther they are.
+fn add_carried(index: &Index, own: &[f64], order: impl Iterator<Item = usize>, topics: &mut [f64]) {
+    let mut carried = vec![0.0; index.sessions.len()];
+    for message in order {
+        let Some(entry) = index.messages.get(message) else { continue };
+        let carried = carried.get_mut(entry.session as usize);
+        if let (Some(carried), Some(topic)) = (carried, topics.get_mut(message)) {
+            *topic += *carried;
+            *carried = TOPIC * (*carried + own.get(message).copied().unwrap_or(0.0));
+        }
+    }
 }
 
 /// Returns for each session the mean of its best messages.

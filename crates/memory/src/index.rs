@@ -46,6 +46,8 @@ pub struct Index {
     pub(crate) speakers: Vec<Name>,
     /// Whether a model, a tool or a prompt is among the speakers.
     pub(crate) has_program: bool,
+    /// Whether a session is a discussion between people.
+    pub(crate) has_discussion: bool,
     /// The number of messages of each year.
     years: BTreeMap<i16, usize>,
     pinned: Pinned,
@@ -87,6 +89,9 @@ pub(crate) struct Session {
     /// The first speaker, and whether there is another.
     speaker: Option<u32>,
     has_several_speakers: bool,
+    /// The first person, and whether there is another.
+    person: Option<u32>,
+    is_discussion: bool,
 }
 
 impl Session {
@@ -117,6 +122,7 @@ impl Index {
         let number = self.messages.len();
         let at = small(number);
         let speaker = self.speaker(message.speaker);
+        let kind = self.kind(speaker);
         let session = number_of(&mut self.session_numbers, message.session);
         if self.sessions.len() <= session as usize {
             self.sessions.push(Session::default());
@@ -129,6 +135,10 @@ impl Index {
             session.date = entry.date;
             let first = *session.speaker.get_or_insert(speaker);
             session.has_several_speakers |= first != speaker;
+            if kind == Speaker::Person {
+                session.is_discussion |= *session.person.get_or_insert(speaker) != speaker;
+                self.has_discussion |= session.is_discussion;
+            }
         }
         if let Some(date) = entry.date {
             entry.day = day_number(date);
@@ -142,7 +152,7 @@ impl Index {
         for passage in passages(message.text) {
             self.add_passage(at, speaker, &passage);
         }
-        if self.kind(speaker) == Speaker::User {
+        if kind == Speaker::User {
             for (kind, sentence) in pins(message.text) {
                 self.pinned.add(number, session, kind, sentence);
             }
@@ -182,6 +192,11 @@ impl Index {
 
     pub(crate) fn kind(&self, speaker: u32) -> Speaker {
         self.speakers.get(speaker as usize).map_or(Speaker::Person, |name| name.kind)
+    }
+
+    /// Whether several people, who are not the user of an agent, talk in a session.
+    pub(crate) fn is_discussion(&self, session: u32) -> bool {
+        self.sessions.get(session as usize).is_some_and(|session| session.is_discussion)
     }
 
     /// Returns the year of most messages, which a day without a year refers to.

@@ -26,6 +26,7 @@
 //! `docs/recall.md` explains the features and has the figures.
 
 mod answer_kind;
+mod common;
 mod daily;
 mod date;
 mod day_journal;

@@ -4,9 +4,9 @@ use crate::script::words;
 use crate::sentence::{FULL, sentences};
 
 /// A text with more words than this is split.
-const SPLIT_ABOVE: f64 = 220.0;
+const SPLIT_ABOVE: f64 = 110.0;
 /// The largest passage of a text that is split. One longer sentence stays whole.
-const PASSAGE: f64 = 160.0;
+const PASSAGE: f64 = 80.0;
 
 /// Returns the passages of a text: the text itself, or groups of the sentences of a long one.
 pub(crate) fn passages(text: &str) -> Vec<String> {
@@ -41,10 +41,10 @@ mod tests {
 
     #[test]
     fn long_texts_are_split_between_sentences() {
-        let sentence = format!("{}end. ", "word ".repeat(99));
+        let sentence = format!("{}end. ", "word ".repeat(49));
         let sizes: Vec<f64> =
             passages(&sentence.repeat(3)).iter().map(|text| words(text)).collect();
-        assert_eq!(sizes, [100.0, 100.0, 100.0]);
+        assert_eq!(sizes, [50.0, 50.0, 50.0]);
         let long = format!("{}end.", "word ".repeat(400));
         assert_eq!(passages(&long).len(), 1);
     }

@@ -161,7 +161,7 @@ impl Ranking<'_> {
         let reasons = [
             (own, Some(Reason::Words(self.words(message)))),
             (near, neighbour.map(Reason::Neighbour)),
-            (session, Some(Reason::Session)),
+            (session + shares.topic, Some(Reason::Session)),
             (speaker, Some(Reason::Speaker)),
             (date, Some(Reason::Date)),
             (instruction, Some(Reason::Instruction)),

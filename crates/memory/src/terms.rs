@@ -56,6 +56,11 @@ pub(crate) fn is_single_character(term: &str) -> bool {
     !term.is_ascii() && term.chars().nth(1).is_none()
 }
 
+/// Whether a character is not a term by itself.
+pub(crate) fn is_stop_character(character: char) -> bool {
+    STOP_CHARACTERS.contains(character)
+}
+
 fn is_term(word: &str) -> bool {
     let mut letters = word.chars();
     let is_single_letter =
@@ -76,7 +81,7 @@ fn characters(run: &str, found: &mut impl FnMut(&str, &str)) {
         // A run of one character is a term even if the character is a common one.
         let is_run = middle == run.len() && !is_pair;
         if let Some(single) = run.get(start..middle)
-            && (is_run || !STOP_CHARACTERS.contains(first))
+            && (is_run || !is_stop_character(first))
         {
             found(single, single);
         }

@@ -10,6 +10,8 @@ pub struct Weights {
     pub near: f64,
     /// The best messages of its session.
     pub session: f64,
+    /// The messages around it, in a discussion between people.
+    pub topic: f64,
     /// The question names its author.
     pub speaker: f64,
     /// The question names its date.
@@ -32,6 +34,7 @@ impl Weights {
         own: 1.0,
         near: 1.0,
         session: 0.2,
+        topic: 0.3,
         speaker: 0.25,
         date: 0.3,
         human: 0.15,
@@ -56,6 +59,7 @@ impl Weights {
         own: 0.0,
         near: 0.0,
         session: 0.0,
+        topic: 0.0,
         speaker: 0.0,
         date: 0.0,
         human: 0.0,

@@ -198,3 +198,51 @@ fn adding_later_messages_changes_what_is_rare() {
     assert_eq!(order(&index, "pear plum")[0], 1);
     assert_eq!(index.len(), 22);
 }
+
+#[test]
+fn common_words_of_a_long_question_do_not_hide_the_rare_one() {
+    let notes = [
+        ("me", "user", "2024-03-05", "Tried something again."),
+        ("me", "user", "2024-03-06", "Cleaned the telescope."),
+        ("me", "user", "2024-03-07", "Paid the rent, called the bank, went home."),
+    ];
+    let index = index(&notes);
+    let chat = "I want to try something new today, I feel good about it. Maybe you have an idea \
+        what I should start with, and how long it takes? I could look for the telescope.";
+    assert_eq!(order(&index, chat)[0], 1);
+    // In a short question every word matters.
+    assert_eq!(order(&index, "What good thing did I try?")[0], 0);
+}
+
+#[test]
+fn first_and_last_line_count_more_than_what_is_between() {
+    let notes = [
+        ("me", "user", "2024-03-05", "Planted tomatoes, basil and lettuce."),
+        ("me", "user", "2024-03-06", "Cleaned the telescope and the balcony."),
+    ];
+    let index = index(&notes);
+    let lines = |first: &str, between: &str, last: &str| format!("{first}\n\n{between}\n{last}\n");
+    let question = lines("Is the telescope ready?", "tomatoes basil", "Or the balcony?");
+    assert_eq!(order(&index, &question)[0], 1);
+    let question = lines("Where is basil?", "telescope balcony", "And tomatoes?");
+    assert_eq!(order(&index, &question)[0], 0);
+}
+
+#[test]
+fn messages_of_people_on_the_topic_are_found_without_a_word_of_the_question() {
+    let text = |at: usize| match at {
+        20 | 28 => "The battery of the remote control is too weak.",
+        _ => "Yes, right.",
+    };
+    let found = |speakers: [&'static str; 2]| {
+        let talk: Vec<_> = (0..60).map(|at| ("s", speakers[at % 2], "", text(at))).collect();
+        let order = order(&index(&talk), "What was wrong with the battery?");
+        let position = |message: usize| order.iter().position(|at| *at == message).unwrap();
+        (position(24), position(4))
+    };
+    let (amid, earlier) = found(["Anna", "Ben"]);
+    assert!(amid < earlier, "{amid} {earlier}");
+    // A chat with a program has no such topics.
+    let (amid, earlier) = found(["user", "assistant"]);
+    assert!(amid > earlier, "{amid} {earlier}");
+}

@@ -131,6 +131,7 @@ impl Agent {
         let user = self.live.session().user.clone();
         let check = move |log: &Log| is_template(log, user.as_deref(), &copy);
         if self.live.on_log(check).await.unwrap_or(false) {
+            self.withdraw(sentence).await;
             return false;
         }
         let replaced = match self.write_to_memory(sentence, position).await {
@@ -148,6 +149,20 @@ impl Agent {
         let text = sentence.to_owned();
         self.observers.emit(&Event::Remembered { text, replaced, is_lasting });
         true
+    }
+
+    /// Removes a sentence from the memory that was taken for a rule before it turned out to be part
+    /// of a template, and shows that.
+    async fn withdraw(&self, sentence: &str) {
+        let Some(memory) = self.live.config().memory.clone() else { return };
+        let text = sentence.to_owned();
+        let removed = tokio::task::spawn_blocking(move || memory.notes().withdraw(&text)).await;
+        let notice = match removed {
+            Ok(Ok(true)) => Notice::Template(sentence.to_owned()),
+            Ok(Err(error)) => Notice::Memory(Arc::new(error)),
+            Ok(Ok(false)) | Err(_) => return,
+        };
+        self.observers.emit(&Event::Notice(notice));
     }
 
     /// Writes a sentence to the memory, if there is one.

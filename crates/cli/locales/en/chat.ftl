@@ -252,6 +252,7 @@ memory-source = ({ $day }, session { $session }, message { $message })
 memory-recognised = Remembered for later sessions (/memory forget removes it): { $text }
 memory-recognised-replaced = Remembered for later sessions (/memory forget removes it): { $text } – instead of: { $earlier }
 memory-rule-left-out = Too many rules: this one is no longer given to the model (/memory forget removes rules): { $text }
+memory-template = No longer remembered, because you sent it in more than three sessions, as a template does (write it into MEMORY.md to keep it): { $text }
 memory-recognised-session = Kept for this session: { $text }
 memory-review =
     { $count ->

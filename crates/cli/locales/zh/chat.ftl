@@ -197,6 +197,7 @@ memory-source = （{ $day }，会话 { $session }，第 { $message } 条消息�
 memory-recognised = 已记住，以后的会话也适用（/memory forget 可删除）：{ $text }
 memory-recognised-replaced = 已记住，以后的会话也适用（/memory forget 可删除）：{ $text }——取代：{ $earlier }
 memory-rule-left-out = 规则太多：不再把这一条告诉模型（/memory forget 可删除规则）：{ $text }
+memory-template = 不再记住：您在三个以上的会话中发送过这句话，像是模板的一部分（写入 MEMORY.md 可保留）：{ $text }
 memory-recognised-session = 在本会话中保留：{ $text }
 memory-review =
     { $count ->

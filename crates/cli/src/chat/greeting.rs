@@ -3,7 +3,7 @@
 use anyhow::Result;
 use waterline::message::Role;
 use waterline_agent::OFFLINE;
-use waterline_memory::Note;
+use waterline_memory::{Note, Topic};
 use waterline_provider::wire::parse_stored;
 use waterline_sandbox::workspace::{Grant, Workspace};
 
@@ -54,8 +54,10 @@ impl Chat {
     /// Shows what this session added to the memory, so that the user can correct it.
     pub(super) async fn review_memory(&self) {
         let id = &self.session().id;
-        let is_own =
-            |note: &Note| note.line.source.as_ref().is_some_and(|from| from.session == *id);
+        let is_own = |note: &Note| {
+            let is_from_here = note.line.source.as_ref().is_some_and(|from| from.session == *id);
+            is_from_here && note.topic != Topic::Superseded
+        };
         let notes = self.memories().await;
         let learned: Vec<(usize, &Note)> =
             notes.iter().enumerate().filter(|(_, note)| is_own(note)).collect();

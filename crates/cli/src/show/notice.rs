@@ -118,6 +118,7 @@ pub fn turn_notice(notice: &TurnNotice) -> String {
         TurnNotice::Moved(file) => moved(file),
         TurnNotice::Unrecorded(found) => unrecorded(found),
         TurnNotice::Memory(error) => text!("notice-memory", why = describe_note(error)),
+        TurnNotice::Template(text) => text!("memory-template", text = plain(text)),
         TurnNotice::ToolsInShort { count, share } => {
             text!("notice-tools-in-short", count = *count, share = *share)
         }

@@ -30,7 +30,8 @@ pub struct Figures {
     /// The share of the messages that answer a question in 2,000 tokens: whole messages, the best
     /// first, as many as fit.
     pub recall_2k_tokens: f64,
-    /// `recall@10` by kind of question.
+    /// `recall@10` by kind of question. It is not part of the JSON form.
+    #[serde(skip)]
     pub categories: BTreeMap<String, f64>,
 }
 
@@ -117,4 +118,22 @@ pub(super) fn tokens(text: &str) -> f64 {
     let all = text.chars().count();
     let cjk = text.chars().filter(|&character| is_cjk(character)).count();
     cjk as f64 + (all - cjk) as f64 / 4.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_has_the_six_figures() {
+        let mut sums = Sums::default();
+        sums.add(&[1, 0], &BTreeSet::from([0]), 1, &[1.0, 1.0], "fact");
+        let figures = sums.figures();
+        assert_eq!(figures.categories.len(), 1);
+        let json = serde_json::to_value(&figures).unwrap();
+        let keys: Vec<&String> = json.as_object().unwrap().keys().collect();
+        let expected = ["recall@5", "recall@10", "recall@20", "hit@10", "mrr", "recall_2k_tokens"];
+        assert_eq!(keys, expected);
+        assert_eq!((figures.recall_5, figures.mrr), (100.0, 50.0));
+    }
 }

@@ -110,6 +110,22 @@ impl Notes {
         removed.ok_or_else(|| self.no_such(number))
     }
 
+    /// Removes a rule that the program wrote. What a person wrote into the file has no source and
+    /// stays. Returns whether there was such a rule.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn withdraw(&self, rule: &str) -> Result<bool, NoteError> {
+        let is_it = |note: &Note| {
+            note.topic == Topic::Instruction && note.line.source.is_some() && note.line.text == rule
+        };
+        let removed = self.change(|document| {
+            let number = document.notes().iter().position(is_it)?;
+            document.remove(number)
+        })?;
+        Ok(removed.is_some())
+    }
+
     /// Replaces the text of a fact. Returns the earlier one.
     ///
     /// # Errors

@@ -1,9 +1,8 @@
 //! `/memory`: lists, searches and changes what later sessions remember.
 
-use std::sync::Arc;
-
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
+use waterline_log::Log;
 use waterline_memory::{Added, Line, Memory, Note, Remembered, Source, Topic};
 
 use super::{Next, Spec};
@@ -37,7 +36,12 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
         chat.screen.print_line(&SPEC.usage());
         return Ok(Next::Prompt);
     };
-    let lines = tokio::task::spawn_blocking(move || answer(&memory, request, source)).await??;
+    let recall = chat.runner.agent.recall();
+    let work = move |log: &Log, _: &str| {
+        let find = |question: &str| recall.find_in_memory(log, &memory, question, FOUND);
+        Ok(answer(&memory, request, source, find))
+    };
+    let lines = chat.on_log(work).await??;
     lines.iter().for_each(|line| chat.screen.print_line(line));
     Ok(Next::Prompt)
 }
@@ -72,13 +76,18 @@ impl Request {
     }
 }
 
-/// Carries out a request. Returns the lines to print.
-fn answer(memory: &Arc<Memory>, request: Request, source: Source) -> Result<Vec<String>> {
+/// Carries out a request. `find` returns the lines that answer a question. Returns the lines to
+/// print.
+fn answer(
+    memory: &Memory,
+    request: Request,
+    source: Source,
+    find: impl FnOnce(&str) -> std::io::Result<Vec<Remembered>>,
+) -> Result<Vec<String>> {
     let done = match request {
         Request::List => return list(memory),
         Request::Search(question) => {
-            let found = memory.find(&question, FOUND)?;
-            let lines: Vec<String> = found.iter().map(found_line).collect();
+            let lines: Vec<String> = find(&question)?.iter().map(found_line).collect();
             return Ok(if lines.is_empty() { vec![text!("memory-no-match")] } else { lines });
         }
         Request::Add(fact) => memory.remember(&fact, Some(source)).map(|added| match added {
