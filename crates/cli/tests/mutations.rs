@@ -1,8 +1,8 @@
 //! Runs the entry functions of the fuzz targets on changed seeds. The changes are random but
-//! reproducible; `scripts/fuzz` does the same with coverage as its guide, and needs a nightly
-//! compiler.
+//! reproducible; `scripts/fuzz` does the same with coverage as its guide.
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
     reason = "a test fails loudly"

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::id::Id;
 use crate::incoming::Incoming;
 use crate::search_terms::index_terms;
-use crate::store::index_checksum::{self, Source};
+use crate::store::index_checksum;
 use crate::store::{Connection, Row, Value, values};
 
 /// How many rows one statement inserts.
@@ -313,20 +313,18 @@ fn index(
 ) -> Result<()> {
     let dialect = connection.dialect();
     let mut rows = Vec::new();
+    let mut checksums = Vec::new();
     for (hash, message) in contents {
         let terms = index_terms(&message.text);
         if let Some(key) = keys.get(*hash).filter(|_| !terms.is_empty()) {
-            index_checksum::insert(
-                connection,
-                Source::Content,
-                *key,
-                index_checksum::of_terms(&terms),
-            )?;
+            checksums.push(values![*key, index_checksum::of_terms(&terms)].to_vec());
             rows.push(values![*key, terms].to_vec());
         }
     }
     let (head, row) = dialect.index_terms();
-    insert_rows(connection, head, row, &rows, dialect.on_index_conflict()).map(drop)
+    insert_rows(connection, head, row, &rows, dialect.on_index_conflict())?;
+    let (head, row) = index_checksum::INSERT_CONTENTS;
+    insert_rows(connection, head, row, &checksums, "ON CONFLICT (source, key) DO NOTHING").map(drop)
 }
 
 /// Inserts many rows with few statements. Each `@` in `row` is a placeholder for a value. Returns

@@ -36,6 +36,10 @@ fn hash(term: &str) -> i64 {
     i64::from_le_bytes(first)
 }
 
+/// The head and the row template of the statement that stores the checksums of contents.
+pub(crate) const INSERT_CONTENTS: (&str, &str) =
+    ("INSERT INTO index_checksum (source, key, terms)", "(0, @, @)");
+
 /// Stores the checksum of a text that was indexed.
 pub(crate) fn insert(
     connection: &mut dyn Connection,

@@ -110,7 +110,8 @@ fn write_log(path: &Path) {
 fn refer_to_artifacts(log: &Log) {
     for artifact in log.artifacts("main").unwrap() {
         let tip = log.session("other").unwrap().tip;
-        let text = format!("the whole output is artifact {}", &artifact.hash[..16]);
+        let digits: String = artifact.hash.chars().take(16).collect();
+        let text = format!("the whole output is artifact {digits}");
         log.append("other", tip, vec![message(&text)]).unwrap();
     }
 }

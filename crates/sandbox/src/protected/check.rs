@@ -258,6 +258,27 @@ mod tests {
     }
 
     #[test]
+    fn dependencies_can_be_removed_where_mounts_are_not_allowed() {
+        let temp = tempfile::tempdir().unwrap();
+        let at = |name: &str| temp.path().join(name);
+        for name in ["HEAD", "config", "hooks/a.sample", "objects/1", "refs/x"] {
+            let path = at("node_modules/lib/.git").join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "old").unwrap();
+        }
+        std::fs::create_dir_all(at("node_modules/lib/sub")).unwrap();
+        symlink("../.git", at("node_modules/lib/sub/.git")).unwrap();
+        let blocked = blocked_by(temp.path(), || {
+            std::fs::write(at("node_modules/lib/.git/hooks/pre-commit"), "new").unwrap();
+            std::fs::write(at("node_modules/lib/.envrc"), "new").unwrap();
+        });
+        assert_eq!(blocked, [PathBuf::from("node_modules/lib/.git/hooks/pre-commit")]);
+        let remove = || std::fs::remove_dir_all(at("node_modules")).unwrap();
+        assert_eq!(blocked_by(temp.path(), remove), Vec::<PathBuf>::new());
+        assert!(!at("node_modules").exists());
+    }
+
+    #[test]
     fn many_new_files_hide_no_protected_path() {
         let temp = tempfile::tempdir().unwrap();
         let at = |name: &str| temp.path().join(name);

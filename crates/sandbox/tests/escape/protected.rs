@@ -202,6 +202,14 @@ fn moving_a_repository_through_dependencies_plants_nothing(yard: &Yard) {
     for name in [".git/hooks/pre-commit", ".vscode", ".envrc"] {
         assert!(!yard.granted("sub").join(name).exists(), "{name}");
     }
+    // The workspace is not searched for git directories.
+    repository(&yard.granted("node_modules/lib"));
+    let evil = yard.ws().join("evil");
+    let link = format!("ln -s {}/.git node_modules/lib/.git", evil.display());
+    let text = format!("git init -q {} && rm -rf node_modules/lib/.git && {link}", evil.display());
+    succeeds(yard, &guarded(yard), &text);
+    // The link is renamed, or what it leads to is no longer a git directory.
+    assert!(!yard.granted("node_modules/lib/.git/HEAD").exists());
 }
 
 fn linked_git_directory_is_protected(yard: &Yard) {

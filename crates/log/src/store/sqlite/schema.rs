@@ -3,19 +3,31 @@
 //! column.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use super::handle::{Handle, add_checksum_function, explain};
 use crate::error::Result;
 use crate::store::Connection;
 use crate::store::migrate::migrate;
 
+/// The definitions of tables and indexes, by name.
+type Definitions = BTreeMap<String, String>;
+
+/// The definitions of a new log.
+static EXPECTED: OnceLock<Definitions> = OnceLock::new();
+
 /// Returns a description of each table or index whose definition is missing or was changed.
 pub(super) fn differences(handle: &mut Handle) -> Result<Vec<String>> {
     let stored = definitions(handle)?;
-    let expected = definitions(&mut empty_log(&handle.name)?)?;
-    let is_wrong = |(name, sql): &(String, String)| stored.get(name) != Some(sql);
-    let describe = |(name, _)| format!("the definition of {name} is damaged");
-    Ok(expected.into_iter().filter(is_wrong).map(describe).collect())
+    let expected = match EXPECTED.get() {
+        Some(expected) => expected,
+        None => {
+            let expected = definitions(&mut empty_log(&handle.name)?)?;
+            EXPECTED.get_or_init(|| expected)
+        }
+    };
+    let wrong = expected.iter().filter(|(name, sql)| stored.get(*name) != Some(*sql));
+    Ok(wrong.map(|(name, _)| format!("the definition of {name} is damaged")).collect())
 }
 
 /// Creates an empty log in memory.
@@ -31,8 +43,8 @@ fn empty_log(name: &str) -> Result<Handle> {
 
 /// Returns the definition of each table and index, by name. Quotes and spaces are left out: they may
 /// depend on the version of SQLite that renamed a table.
-fn definitions(handle: &mut Handle) -> Result<BTreeMap<String, String>> {
-    let mut found = BTreeMap::new();
+fn definitions(handle: &mut Handle) -> Result<Definitions> {
+    let mut found = Definitions::new();
     let sql = "SELECT name, type || ' ' || tbl_name || ' ' || sql FROM sqlite_master \
                WHERE sql IS NOT NULL";
     handle.each(sql, &[], &mut |mut row| {
