@@ -515,7 +515,7 @@ fn openai_agents_databases() {
     .unwrap();
     assert_eq!(found.iter().map(story).collect::<Vec<_>>(), ["H A[a] T(a)", "H"]);
     assert_eq!(found[0].entries[0].time, Some(1_767_225_600));
-    assert!(report.notices[0].text.to_string().contains("row 6"), "{report:?}");
+    assert!(report.notices[0].text.as_str().contains("row 6"), "{report:?}");
 }
 
 /// Research data sets add usage and summaries to OpenAI messages.
