@@ -14,10 +14,11 @@ use crate::question::Question;
 use crate::vector::cosine;
 use crate::weights::Weights;
 
-/// Messages that vectors re-rank, and how many they are if the index has many passages.
+/// Messages that vectors re-rank. More of them are not better (`docs/recall.md`), and their vectors
+/// take longer to read.
 const RERANKED: usize = 200;
-const RERANKED_OF_MANY: usize = 1_000;
-const MANY_PASSAGES: usize = 10_000;
+/// Messages that a list is spread over.
+const LISTED: usize = 1_000;
 /// In a list, the factor for a message's score per better message of its session.
 const SPREAD: f64 = 0.9;
 /// The smallest share of a score that counts as a reason.
@@ -58,7 +59,7 @@ impl Index {
         let reranked = Vec::new();
         let mut ranking = Ranking { index: self, question, features, reranked, weights, others };
         if ranking.question.kind == AnswerKind::List {
-            let best = ranking.first(RERANKED_OF_MANY);
+            let best = ranking.first(LISTED);
             ranking.put_first(best);
         }
         ranking
@@ -83,8 +84,7 @@ impl Ranking<'_> {
     /// Returns the messages that vectors can re-rank.
     #[must_use]
     pub fn candidates(&self) -> Vec<usize> {
-        let is_large = self.index.passages() > MANY_PASSAGES;
-        self.order(if is_large { RERANKED_OF_MANY } else { RERANKED })
+        self.order(RERANKED)
     }
 
     /// Re-ranks the candidates by the vectors of the question and of the messages. A message
