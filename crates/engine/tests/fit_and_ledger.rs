@@ -130,6 +130,28 @@ fn a_fold_that_only_truncates_lists_the_values_that_it_omits() {
 }
 
 #[test]
+fn a_fold_keeps_fewer_steps_of_a_long_conversation() {
+    // Returns how many steps the first fold keeps, and the last one.
+    let kept = |min: &str| {
+        let sizes = [("window.tokens", "60%"), ("window.tokens_min", min), ("trim.keep", "100%")];
+        let mut context = auto(&[sizes.as_slice(), &[("summarise.ledger_max", "0")]].concat());
+        context.push(Message::user("Read the modules one by one."));
+        let mut counts = Vec::new();
+        for at in 0..120 {
+            if matches!(step(&mut context, at, &source(at, 40)), Action::Fold { .. }) {
+                let whole = |slot: &&Slot| slot.treatment == Treatment::Verbatim;
+                counts.push(context.slots().iter().filter(whole).count());
+            }
+        }
+        (counts[0], *counts.last().unwrap())
+    };
+    let (first, last) = kept("60%");
+    assert_eq!(first, last, "one size for every fold");
+    let (first, last) = kept("30%");
+    assert!(last <= first * 6 / 10, "{first} messages, then {last}");
+}
+
+#[test]
 fn the_ledger_grows_in_a_conversation_of_many_windows_up_to_its_maximum() {
     let ledger = |steps: usize, max: &str| {
         let mut context = auto(&[("summarise.ledger", "600"), ("summarise.ledger_max", max)]);

@@ -62,10 +62,16 @@ impl Draft<'_> {
     #[must_use]
     pub fn ledger_tokens(&self, settings: &Summarise) -> usize {
         let base = self.marks.tokens(settings.ledger);
-        let conversation = self.history.tokens().saturating_sub(self.history.system_tokens());
+        let conversation = self.conversation();
         let usual = (self.marks.available * LEDGER_WINDOWS).max(1);
         let grown = base.saturating_mul(conversation) / usual;
         base.max(grown.min(self.marks.tokens(settings.ledger_max)).min(MAX_GROWN_LEDGER))
+    }
+
+    /// Returns the tokens of the whole conversation, without the system prompt.
+    #[must_use]
+    pub fn conversation(&self) -> usize {
+        self.history.tokens().saturating_sub(self.history.system_tokens())
     }
 
     /// Returns whether the context would have more tokens than this.

@@ -134,19 +134,21 @@ fn message(error: &toml::de::Error) -> String {
 /// The number of tokens for which [`Policy::kept_share`] is estimated.
 const LARGE_CONTEXT: usize = 64_000;
 
-/// Adds up the newest messages and the summary block. Without a limit in tokens on the newest
-/// messages, the low mark alone decides.
+/// Adds up the newest messages and the summary block. The newest messages are the mean of what a
+/// short and a long conversation keep. Without a limit in tokens on them, the low mark alone
+/// decides.
 fn kept_share(table: &toml::Table) -> u32 {
     let size = |name: &str, key: &str| {
         section(table, name).and_then(|section| section.get(key)).and_then(Size::parse)
     };
     let tokens = |size: Option<Size>| size.map_or(0, |size| size.of(LARGE_CONTEXT));
-    let newest = size("window", "tokens");
-    if newest.is_none() {
+    let most = size("window", "tokens");
+    if most.is_none() {
         return u32::MAX;
     }
+    let newest = tokens(most).midpoint(tokens(size("window", "tokens_min").or(most)));
     let block = tokens(size("summarise", "max")) + tokens(size("summarise", "ledger"));
-    u32::try_from((tokens(newest) + block) * 10_000 / LARGE_CONTEXT).unwrap_or(u32::MAX)
+    u32::try_from((newest + block) * 10_000 / LARGE_CONTEXT).unwrap_or(u32::MAX)
 }
 
 fn section<'a>(table: &'a toml::Table, name: &str) -> Option<&'a toml::Table> {

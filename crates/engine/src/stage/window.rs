@@ -43,6 +43,12 @@ pub(super) const SPEC: Spec = Spec {
         ),
         Key::new("tokens", Allowed::Size, "number of tokens to keep"),
         Key::new(
+            "tokens_min",
+            Allowed::Size,
+            "number of tokens to keep in a long conversation: `tokens` shrinks to it as the \
+             conversation grows beyond three windows",
+        ),
+        Key::new(
             "only",
             Allowed::OneOf(&["all", "user"]),
             "keep all messages, or only those of the user",
@@ -75,6 +81,8 @@ pub struct Window {
     pub steps: Option<usize>,
     /// The number of tokens to keep.
     pub tokens: Option<Size>,
+    /// The number of tokens to keep in a long conversation.
+    pub tokens_min: Option<Size>,
     /// Whose messages are kept.
     pub only: Only,
     /// Truncate the oldest step that fits only in part, instead of dropping it.
@@ -93,6 +101,7 @@ impl Default for Window {
             turns: None,
             steps: None,
             tokens: None,
+            tokens_min: None,
             only: Only::All,
             clip: false,
             over: Threshold::default(),
@@ -113,6 +122,9 @@ pub enum Only {
 
 /// A step truncated to fewer tokens than this is useless.
 const MIN_CLIP_TOKENS: usize = 120;
+
+/// A conversation of up to this many windows keeps all of `tokens`.
+const FULL_WINDOWS: usize = 3;
 
 impl Stage for Window {
     fn name(&self) -> &'static str {
@@ -142,7 +154,7 @@ impl Stage for Window {
             self.keep_messages(draft, messages);
         }
         if let Some(tokens) = self.tokens {
-            let tokens = draft.marks.tokens(tokens);
+            let tokens = self.tokens_to_keep(draft, draft.marks.tokens(tokens));
             keep_tokens(draft, tokens, self.clip);
         }
     }
@@ -193,6 +205,15 @@ pub(super) fn drop_older_steps(draft: &mut Draft<'_>) -> bool {
 }
 
 impl Window {
+    /// Returns how many of `tokens` tokens are kept. A long conversation is likely to be folded many
+    /// times more, and keeping less makes these folds fewer.
+    fn tokens_to_keep(&self, draft: &Draft<'_>, tokens: usize) -> usize {
+        let Some(min) = self.tokens_min else { return tokens };
+        let usual = draft.marks.available.saturating_mul(FULL_WINDOWS);
+        let shrunk = tokens.saturating_mul(usual) / draft.conversation().max(usual).max(1);
+        shrunk.max(draft.marks.tokens(min)).min(tokens)
+    }
+
     fn keep_messages(&self, draft: &mut Draft<'_>, messages: usize) {
         let mut messages = messages;
         let mut strict = self.strict;
