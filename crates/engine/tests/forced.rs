@@ -107,7 +107,7 @@ fn fold_when_window_folds_only_above_the_window() {
 /// With a cold cache, a fold that would be due soon is due now.
 #[test]
 fn a_cold_cache_folds_sooner() {
-    let mut context = context(conversation(40, 60), &policy(&[]), 1);
+    let mut context = context(conversation(40, 60), &policy(&[("fold.low", "80%")]), 1);
     context.set_window(context.history().tokens() * 100 / 96);
     assert!(!folds(&mut context));
     context.set_cache_cold(true);
