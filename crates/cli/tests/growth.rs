@@ -50,7 +50,7 @@ const CLOSED: [(&str, &[&str]); 7] = [
             "Network",
         ],
     ),
-    ("values in the format of the database", &["Encoding", "Relation", "Item"]),
+    ("values in the format of the database", &["Encoding", "Relation", "StoredItem"]),
     ("every front end must have a text for each variant", &["Lang", "ModelKind", "Level"]),
     (
         "a decision with a fixed set of outcomes",

@@ -206,7 +206,7 @@ fn convert_writes_each_format_and_keeps_existing_files() {
 
 #[test]
 fn plan_shows_the_reasons_for_the_ledger() {
-    let ended = run(&["plan", &example(), "--why"]);
+    let ended = run(&["plan", &example(), "--why", "--set", "window.tokens=40%"]);
     let ledger = ended.out.split("The ledger, ranked by").nth(1).unwrap();
     let path = ledger.lines().find(|line| line.trim_start().starts_with("tidewatch/")).unwrap();
     assert!(path.contains("the agent used it in a call"), "{path}");

@@ -4,8 +4,13 @@
 use std::fmt;
 
 /// A text for people: an id, the values in it, and its English wording.
+///
+/// It is small, because errors contain several.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Phrase {
+pub struct Phrase(Box<Content>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct Content {
     id: &'static str,
     english: String,
     values: Vec<(&'static str, Value)>,
@@ -14,50 +19,46 @@ pub struct Phrase {
 impl Phrase {
     /// Creates a phrase. [`phrase!`](crate::phrase!) does it with less repetition.
     #[must_use]
-    pub const fn new(
-        id: &'static str,
-        english: String,
-        values: Vec<(&'static str, Value)>,
-    ) -> Self {
-        Self { id, english, values }
+    pub fn new(id: &'static str, english: String, values: Vec<(&'static str, Value)>) -> Self {
+        Self(Box::new(Content { id, english, values }))
     }
 
     /// Returns its id, which does not change when the wording does; empty if the text has no
     /// translation.
     #[must_use]
-    pub const fn id(&self) -> &'static str {
-        self.id
+    pub fn id(&self) -> &'static str {
+        self.0.id
     }
 
     /// Returns the English text.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.english
+        &self.0.english
     }
 
     /// Returns the values in the text, by name.
     #[must_use]
     pub fn values(&self) -> &[(&'static str, Value)] {
-        &self.values
+        &self.0.values
     }
 }
 
 impl fmt::Display for Phrase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.english)
+        f.write_str(&self.0.english)
     }
 }
 
 impl fmt::Debug for Phrase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.english, f)
+        fmt::Debug::fmt(&self.0.english, f)
     }
 }
 
 /// A text without a translation, such as one of another library or of a user's own stage.
 impl From<String> for Phrase {
     fn from(english: String) -> Self {
-        Self { id: "", english, values: Vec::new() }
+        Self::new("", english, Vec::new())
     }
 }
 

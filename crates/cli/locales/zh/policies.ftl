@@ -70,6 +70,7 @@ help-about-window-summary-keep = 有摘要时保留的消息数，代替 `messag
 help-about-window-turns = 保留的轮数
 help-about-window-steps = 保留的步数；一步是一次模型调用及其结果
 help-about-window-tokens = 保留的 token 数
+help-about-window-tokens-min = 长对话中保留的 token 数：对话超过三个窗口后，`tokens` 逐渐减少到此值
 help-about-window-only = 保留所有消息，或只保留用户的消息
 help-about-window-clip = 最早的一步只放得下一部分时截断它，而不是去掉
 help-about-window-over = 只在上下文的 token 超过此值时

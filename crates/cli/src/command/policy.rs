@@ -9,8 +9,8 @@ use waterline::stage::STAGES;
 
 use crate::help::about;
 use crate::input::output;
+use crate::phrase::phrase;
 use crate::settings;
-use crate::show::phrase;
 use crate::text;
 
 /// List, print and check policies

@@ -4,7 +4,7 @@ use waterline_config::ConfigError;
 
 use super::syntax::{io_error, json_error, toml_error};
 use super::{agent, policy, provider};
-use crate::show::phrase;
+use crate::phrase::phrase;
 use crate::text;
 
 pub(super) fn describe(error: &ConfigError) -> Option<String> {

@@ -3,7 +3,7 @@
 use waterline::policy::PolicyError;
 
 use super::syntax::toml_error;
-use crate::show::phrase;
+use crate::phrase::phrase;
 use crate::text;
 
 pub(super) fn describe(error: &PolicyError) -> Option<String> {

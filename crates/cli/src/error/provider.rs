@@ -3,7 +3,7 @@
 use waterline_provider::overflow::{overflow, sentence};
 use waterline_provider::{CallError, Refused};
 
-use crate::show::phrase;
+use crate::phrase::phrase;
 use crate::text;
 
 /// Characters shown of an unexpected response.

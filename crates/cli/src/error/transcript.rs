@@ -2,7 +2,7 @@
 
 use waterline_transcript::TranscriptError;
 
-use crate::show::phrase;
+use crate::phrase::phrase;
 use crate::text;
 
 pub(super) fn describe(error: &TranscriptError) -> Option<String> {

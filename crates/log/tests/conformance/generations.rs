@@ -32,8 +32,17 @@ cases![
 /// Returns the preset `auto` with sizes of its own, so that these tests fold at the same calls
 /// however the preset is tuned.
 fn policy() -> Policy {
-    let settings =
-        [("trim.keep", "\"47%\""), ("window.tokens", "\"47%\""), ("summarise.ledger", "2000")];
+    let settings = [
+        ("fold.low", "\"88%\""),
+        ("pin.max", "\"6%\""),
+        ("trim.keep", "\"47%\""),
+        ("window.tokens", "\"47%\""),
+        ("window.tokens_min", "\"47%\""),
+        ("summarise.max", "\"2%\""),
+        ("summarise.ledger", "2000"),
+        ("summarise.ledger_max", "\"25%\""),
+        ("summarise.stable", "1100"),
+    ];
     let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned()));
     Policy::preset_with("auto", &settings).unwrap()
 }

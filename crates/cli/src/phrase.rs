@@ -4,8 +4,8 @@
 use fluent_bundle::FluentArgs;
 use waterline::phrase::{Phrase, Value};
 
-use super::plain;
 use crate::lang;
+use crate::printable::plain;
 
 /// Returns a text of a library in the chosen language; one without a translation is returned as it
 /// is.
