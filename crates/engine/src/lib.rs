@@ -16,8 +16,8 @@
 //!
 //! The modules follow the path of a message, and each uses only those before it: [`message`] →
 //! [`tokens`], [`model`] → [`history`] (atoms, tokens, values) → [`summary`] → [`stage`] →
-//! [`policy`] → [`plan`] → [`context`]. [`phrase`], [`truncate`] and [`validity`] are helpers. This crate does
-//! no I/O, reads no clock and contains no vendor's JSON.
+//! [`policy`] → [`plan`] → [`context`]. [`mod@phrase`], [`truncate`] and [`validity`] are helpers.
+//! This crate does no I/O, reads no clock and contains no vendor's JSON.
 
 pub mod context;
 mod draft;
