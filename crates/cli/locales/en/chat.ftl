@@ -248,7 +248,10 @@ memory-facts = Facts
 memory-superseded = Superseded
 memory-found-superseded = superseded, { $day }
 memory-newest = Newest lines of the daily files
-memory-source = ({ $day }, session { $session }, message { $message })
+memory-source = { $message ->
+    [0] ({ $day }, session { $session })
+   *[other] ({ $day }, session { $session }, message { $message })
+}
 memory-recognised = Remembered for later sessions (/memory forget removes it): { $text }
 memory-recognised-replaced = Remembered for later sessions (/memory forget removes it): { $text } – instead of: { $earlier }
 memory-rule-left-out = Too many rules: this one is no longer given to the model (/memory forget removes rules): { $text }

@@ -193,7 +193,10 @@ memory-facts = 事实
 memory-superseded = 已被取代
 memory-found-superseded = 已被取代，{ $day }
 memory-newest = 每日记忆的最新内容
-memory-source = （{ $day }，会话 { $session }，第 { $message } 条消息）
+memory-source = { $message ->
+    [0] （{ $day }，会话 { $session }）
+   *[other] （{ $day }，会话 { $session }，第 { $message } 条消息）
+}
 memory-recognised = 已记住，以后的会话也适用（/memory forget 可删除）：{ $text }
 memory-recognised-replaced = 已记住，以后的会话也适用（/memory forget 可删除）：{ $text }——取代：{ $earlier }
 memory-rule-left-out = 规则太多：不再把这一条告诉模型（/memory forget 可删除规则）：{ $text }

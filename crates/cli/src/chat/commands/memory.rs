@@ -184,4 +184,13 @@ mod tests {
             assert_eq!(Request::parse(text), request, "{text}");
         }
     }
+
+    #[test]
+    fn a_fact_from_before_the_first_message_names_only_its_session() {
+        let source = |message: u64| {
+            text!("memory-source", day = "2026-11-18", session = "a1b2", message = message)
+        };
+        assert_eq!(source(0), "(2026-11-18, session a1b2)");
+        assert_eq!(source(3), "(2026-11-18, session a1b2, message 3)");
+    }
 }
