@@ -266,7 +266,7 @@ fn place_of(path: &Path, table: &str, needle: &[u8]) -> usize {
     at.unwrap_or_else(|| panic!("{table} does not have {needle:?}"))
 }
 
-/// A word that was changed in the index is still in order there, so that the database's own check
+/// A term that was changed in the index is still in order there, so that the database's own check
 /// finds nothing; a search misses its message.
 pub(crate) fn a_flipped_bit_in_the_search_index_is_found() {
     let directory = tempfile::tempdir().unwrap();
