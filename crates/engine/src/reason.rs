@@ -143,6 +143,9 @@ reasons! {
     Recalled { passages } = "recalled": "with {passages} passages recalled";
     LedgerOnly { ledger } = "ledger-only":
         "a ledger of {ledger} tokens for the texts truncated below";
+    LedgerOfOne { ledger } = "ledger-of-one": "1 message became a ledger of {ledger} tokens";
+    Ledger { messages, ledger } = "ledger":
+        "{messages} messages became a ledger of {ledger} tokens";
     DigestOfOne { tokens } = "digest-of-one": "1 message became a digest of {tokens} tokens";
     DigestOfOneLedger { tokens, ledger } = "digest-of-one-ledger":
         "1 message became a digest of {tokens} tokens and a ledger of {ledger}";
@@ -160,7 +163,8 @@ reasons! {
 }
 
 impl Reason {
-    /// Returns the reason of messages that a digest or a model's summary replaces.
+    /// Returns the reason of messages that a digest or a model's summary of `tokens` tokens and a
+    /// ledger replace. A small block may have space for the ledger only.
     pub(crate) const fn replaced(
         messages: usize,
         is_summary: bool,
@@ -169,6 +173,8 @@ impl Reason {
     ) -> Self {
         match (messages, is_summary, ledger) {
             (0, _, ledger) => Self::LedgerOnly { ledger },
+            (1, _, 1..) if tokens == 0 => Self::LedgerOfOne { ledger },
+            (messages, _, 1..) if tokens == 0 => Self::Ledger { messages, ledger },
             (1, false, 0) => Self::DigestOfOne { tokens },
             (1, false, ledger) => Self::DigestOfOneLedger { tokens, ledger },
             (1, true, 0) => Self::SummaryOfOne { tokens },
@@ -221,12 +227,20 @@ mod tests {
             Reason::replaced(3, false, 4, 5),
             Reason::replaced(1, true, 4, 0),
             Reason::replaced(0, true, 4, 7),
+            Reason::replaced(1, false, 0, 7),
+            Reason::replaced(3, false, 0, 7),
         ];
         for reason in reasons {
             assert_eq!(Reason::read(&reason.to_string()), Some(reason));
         }
         assert_eq!(Reason::read("a reason of someone else's stage"), None);
         assert_eq!(Reason::read("older than the last many turns"), None);
+    }
+
+    #[test]
+    fn a_block_without_a_digest_is_a_ledger() {
+        assert_eq!(Reason::replaced(3, false, 0, 7), Reason::Ledger { messages: 3, ledger: 7 });
+        assert_eq!(Reason::replaced(1, false, 0, 7), Reason::LedgerOfOne { ledger: 7 });
     }
 
     #[test]

@@ -110,11 +110,13 @@ fn refused_path(path: &Path, rules: &Rules) -> Option<Refusal> {
     }
 }
 
-/// Returns the words of a message that may be paths. Quoted words may contain spaces.
+/// Returns the words of a message that may be paths: first the quoted ones, which may contain spaces,
+/// then the others from the end. A message begins with the program that reports it, which may be a
+/// path too, and ends with the path that was refused.
 fn paths(line: &str) -> impl Iterator<Item = &str> {
     let quoted = line.split(['\'', '"', '`', '‘', '’']).skip(1).step_by(2);
     let words = line.split(|c: char| c.is_whitespace() || "'\"`‘’:,;()[]<>=".contains(c));
-    quoted.chain(words).filter(|word| word.contains('/') || word.starts_with('.'))
+    quoted.chain(words.rev()).filter(|word| word.contains('/') || word.starts_with('.'))
 }
 
 #[cfg(test)]
@@ -131,6 +133,8 @@ mod tests {
         for (line, path) in [
             ("cat: /root/.netrc: Permission denied", "/root/.netrc"),
             ("bash: line 1: /root/tool: Permission denied", "/root/tool"),
+            ("/bin/bash: line 1: /root/new.txt: Permission denied", "/root/new.txt"),
+            ("/opt/sdk/run: line 12: /root/sdk/start: Permission denied", "/root/sdk/start"),
             ("ls: cannot open directory '/home/a b': Permission denied", "/home/a b"),
             ("PermissionError: [Errno 13] Permission denied: '/srv/x'", "/srv/x"),
             ("Error: EACCES: permission denied, open '/var/lib/x'", "/var/lib/x"),

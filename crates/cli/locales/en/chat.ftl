@@ -97,7 +97,13 @@ compact-question = Fold?
 compact-totals = { $before } → { $after } tokens: { $kept ->
     [one] { $kept } message is unchanged
    *[other] { $kept } messages are unchanged
-}, { $shortened } shortened, { $summarized } summarized; nothing is deleted
+}{ $shortened ->
+    [0] {""}
+   *[other] , { $shortened } shortened
+}{ $omitted ->
+    [0] {""}
+   *[other] , { $omitted } omitted
+}; nothing is deleted
 compact-more-slots = … { $count } more
 compact-replacement = The model will read instead:
 compact-summary-by-model = A model will write the summary

@@ -116,6 +116,17 @@ reason-ledger-only = a ledger of { $ledger ->
     [one] 1 token
    *[other] { $ledger } tokens
 } for the texts truncated below
+reason-ledger-of-one = 1 message became a ledger of { $ledger ->
+    [one] 1 token
+   *[other] { $ledger } tokens
+}
+reason-ledger = { $messages ->
+    [one] 1 message
+   *[other] { $messages } messages
+} became a ledger of { $ledger ->
+    [one] 1 token
+   *[other] { $ledger } tokens
+}
 reason-digest-of-one = 1 message became a digest of { $tokens ->
     [one] 1 token
    *[other] { $tokens } tokens

@@ -73,7 +73,13 @@ clear-done = 上下文已清空；所有消息仍保留，可用 /recall 查找
 compact-nothing = 没有可折叠的内容
 compact-declined = 未折叠
 compact-question = 折叠吗？
-compact-totals = { $before } → { $after } 个 token：{ $kept } 条消息不变，{ $shortened } 条缩短，{ $summarized } 条被总结；不会删除任何内容
+compact-totals = { $before } → { $after } 个 token：{ $kept } 条消息不变{ $shortened ->
+    [0] {""}
+   *[other] ，{ $shortened } 条缩短
+}{ $omitted ->
+    [0] {""}
+   *[other] ，{ $omitted } 条省略
+}；不会删除任何内容
 compact-more-slots = … 另有 { $count } 项
 compact-replacement = 模型将读到以下内容：
 compact-summary-by-model = 摘要将由模型撰写

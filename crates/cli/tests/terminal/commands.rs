@@ -101,7 +101,7 @@ fn a_fold_is_previewed_confirmed_and_undone() {
     four_turns(&mut terminal);
     terminal.play(
         "> /compact
-         < summarized; nothing is deleted
+         < messages are unchanged, 3 omitted; nothing is deleted
          < Fold?
          > n
          > /compact tide

@@ -95,7 +95,7 @@ fn totals(live: &LiveSession, plan: &Plan, from: usize) -> String {
     };
     let kept = count(|slot| slot.treatment == Treatment::Verbatim);
     let shortened = count(|slot| matches!(slot.treatment, Treatment::Trimmed | Treatment::Preview));
-    let summarized = count(|slot| !slot.treatment.is_sent());
+    let omitted = count(|slot| !slot.treatment.is_sent());
     let before = live.corrected(from);
     text!(
         "compact-totals",
@@ -103,7 +103,7 @@ fn totals(live: &LiveSession, plan: &Plan, from: usize) -> String {
         after = plan.tokens.after,
         kept = kept,
         shortened = shortened,
-        summarized = summarized,
+        omitted = omitted,
     )
 }
 

@@ -74,11 +74,16 @@ fn print_totals(chat: &Chat, calls: &[Usage]) {
     chat.screen.print_line(&text!("cost-calls", count = calls.len()));
     chat.screen.print_line(&text!("cost-prompt-tokens", tokens = prompt, share = share));
     chat.screen.print_line(&text!("cost-answer-tokens", tokens = answers));
-    chat.screen.print_line(&match price(calls) {
-        Some(price) => text!("cost-price", price = price),
-        None => text!("cost-price-unknown", model = &live.model().name),
-    });
-    if let Some(date) = live.model().price.as_ref().and_then(|price| price.date.as_deref()) {
+    let model_price = live.model().price.as_ref();
+    match price(calls) {
+        Some(price) => chat.screen.print_line(&text!("cost-price", price = price)),
+        // Before the first call there is nothing to add up.
+        None if calls.is_empty() && model_price.is_some() => {}
+        None => {
+            chat.screen.print_line(&text!("cost-price-unknown", model = &live.model().name));
+        }
+    }
+    if let Some(date) = model_price.and_then(|price| price.date.as_deref()) {
         chat.screen.print_note(&text!("cost-price-date", model = &live.model().name, date = date));
     }
 }
