@@ -24,7 +24,11 @@ const CHAT: &str = concat!(
 fn plan_shows_people_what_was_folded_and_why() {
     let ended = run(&["plan", &example(), "--set", "window.tokens=40%"], "");
     assert_eq!(ended.code, 0, "{}", ended.err);
-    assert!(ended.out.contains("tokens are more than the window of 6,144"), "{}", ended.out);
+    assert!(
+        ended.out.contains("tokens are more than the 6,144 available for the prompt"),
+        "{}",
+        ended.out
+    );
     assert!(
         ended.out.contains("the task")
             && ended.out.contains("summary")

@@ -61,7 +61,7 @@ macro_rules! reasons {
 
 reasons! {
     OverWindow { tokens, window } = "over-window":
-        "{tokens} tokens are more than the window of {window}";
+        "{tokens} tokens are more than the {window} available for the prompt";
     OverHighMarkCold { tokens, high } = "over-high-mark-cold":
         "{tokens} tokens are over the high mark of {high}; the cache is cold, so it costs little \
          now";

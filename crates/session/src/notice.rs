@@ -34,7 +34,10 @@ impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OverWindow { tokens, window } => {
-                write!(f, "the context has {tokens} tokens, more than the window of {window}")
+                write!(
+                    f,
+                    "the context has {tokens} tokens, more than the {window} available for the prompt"
+                )
             }
             Self::FoldingDoesNotHelp { window } => write!(
                 f,

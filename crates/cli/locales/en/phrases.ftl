@@ -26,7 +26,7 @@ warning-internal = the plan breaks a rule: { $violation }
 warning-over-window = the context has { $tokens ->
     [one] 1 token
    *[other] { $tokens } tokens
-}, more than the window of { $window }
+}, more than the { $window } available for the prompt
 warning-newest-truncated = the newest messages do not fit into the window; they were truncated in the middle
 warning-unknown-model = unknown model "{ $name }": using conservative estimates
 warning-high-below-window = fold.high ({ $high }) is below window.tokens ({ $keep }): a fold may free nothing

@@ -161,7 +161,7 @@ call-summarizing = summarizing older messages
 call-folded = folded from { $before } to { $after } tokens: { $why }
 call-window-full = the answer filled the context window
 call-prompt-truncated = the provider truncated the prompt
-call-over-window = the context has { $tokens } tokens, more than the window of { $window }
+call-over-window = the context has { $tokens } tokens, more than the { $window } available for the prompt
 call-full-again = folding does not help: the context is full again right after each fold. A window of { $window } tokens is too small for this work; use a model with a larger window, limit tool output, or start a new session
 call-no-schema = { $model } does not support structured output, so only the prompt asks for JSON now: { $why }
 

@@ -3,7 +3,7 @@
 reason-over-window = { $tokens ->
     [one] 1 token is
    *[other] { $tokens } tokens are
-} more than the window of { $window }
+} more than the { $window } available for the prompt
 reason-over-high-mark-cold = { $tokens ->
     [one] 1 token is
    *[other] { $tokens } tokens are

@@ -122,7 +122,7 @@ call-summarizing = 正在总结较早的消息
 call-folded = 已折叠 { $before } → { $after } token：{ $why }
 call-window-full = 回答填满了上下文窗口
 call-prompt-truncated = 提供方截断了提示词
-call-over-window = 上下文有 { $tokens } 个 token，超过了 { $window } 的窗口
+call-over-window = 上下文有 { $tokens } 个 token，超过提示词可用的 { $window } 个
 call-full-again = 折叠没有帮助：每次折叠后上下文立即又满了。{ $window } 个 token 的窗口对这项工作太小；请使用窗口更大的模型、限制工具输出，或开始新会话
 call-no-schema = { $model } 不支持结构化输出，现在只通过提示词要求 JSON：{ $why }
 

@@ -1,6 +1,6 @@
 ### 折叠的原因和处理消息的原因。
 
-reason-over-window = { $tokens } 个 token 超过窗口 { $window }
+reason-over-window = { $tokens } 个 token 超过提示词可用的 { $window } 个
 reason-over-high-mark-cold = { $tokens } 个 token 超过高水位 { $high }；缓存已失效，此时折叠代价小
 reason-over-high-mark = { $tokens } 个 token 超过高水位 { $high }
 reason-many-messages = { $messages } 条消息超过 { $max }

@@ -368,6 +368,11 @@ fn a_guessed_window_and_a_price_are_shown() {
     let mut terminal = Terminal::start(&world, &[]);
     terminal.sees("tokens for the prompt are a guess");
     terminal.play(
+        "> /cost
+         < price of m as of 2026-11-16",
+    );
+    assert!(!terminal.screen().contains("Price: unknown"), "{}", terminal.screen());
+    terminal.play(
         "> remember the tide
          < noted
          > /cost

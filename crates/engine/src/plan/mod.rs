@@ -467,7 +467,7 @@ fn check(input: &Input<'_>, plan: &mut Plan) {
     {
         let text = phrase!(
             "warning-over-window",
-            "the context has {tokens} tokens, more than the window of {window}",
+            "the context has {tokens} tokens, more than the {window} available for the prompt",
             tokens = plan.tokens.after,
             window = plan.tokens.window
         );
