@@ -656,4 +656,10 @@ fn a_damaged_log_fails_verification() {
     std::fs::write(fixture.path("log.db"), bytes).unwrap();
     let found = fixture.sessions(&["verify"]);
     assert!(found.code == 1 && found.out.contains("damaged: "), "{} {}", found.code, found.out);
+    let chinese = fixture.sessions(&["verify", "--lang", "zh"]);
+    assert!(chinese.code == 1 && chinese.out.lines().count() > 2, "{}", chinese.out);
+    for line in chinese.out.lines() {
+        let is_english = ["message", "branch", "session", "does not match", "damaged"];
+        assert!(!is_english.iter().any(|word| line.contains(word)), "{line}");
+    }
 }

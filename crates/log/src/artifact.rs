@@ -6,6 +6,7 @@ use crate::log::Log;
 use crate::search_terms::artifact_terms;
 use crate::store::index_checksum::{self, Source};
 use crate::store::{Connection, values};
+use waterline::phrase;
 
 /// The media types of files that a session changed; see `file_change.rs`.
 pub(crate) const FILE_CONTENT: &str = "application/x-waterline-file";
@@ -71,7 +72,9 @@ impl Log {
         let known = blake3::Hash::from_hex(hash).map_err(|_| missing())?;
         self.read(|connection| {
             let bytes = read(connection, known.as_bytes())?.ok_or_else(missing)?;
-            bytes.ok_or_else(|| connection.damaged(format!("artifact {hash}")))
+            bytes.ok_or_else(|| {
+                connection.damaged(phrase!("damage-artifact", "artifact {hash}", hash = hash))
+            })
         })
     }
 

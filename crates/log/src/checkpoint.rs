@@ -13,6 +13,7 @@ use crate::navigate::{Kind, record};
 use crate::session::{self, Document, Session, text};
 use crate::store::{Connection, Dialect, Row, checksum, values};
 use crate::tree::{Tip, id_at, tip_of};
+use waterline::phrase;
 
 /// How many checkpoints the log keeps per session.
 pub const CHECKPOINTS: u64 = 50;
@@ -88,8 +89,12 @@ impl Log {
                 Some(message) => tip_of(connection, message.parse::<Id>()?)?,
                 None => Some(Tip::EMPTY),
             };
-            let tip = stored_tip
-                .ok_or_else(|| connection.damaged("the message of a checkpoint is missing"))?;
+            let tip = stored_tip.ok_or_else(|| {
+                connection.damaged(phrase!(
+                    "damage-checkpoint-message",
+                    "the message of a checkpoint is missing"
+                ))
+            })?;
             record(connection, &session, Kind::Restore, tip, now)?;
             connection
                 .run("UPDATE session SET state = $1 WHERE id = $2", values![text(&state), &id])?;
@@ -245,7 +250,11 @@ fn of(connection: &mut dyn Connection, mut row: Row) -> Result<Checkpoint> {
     let tip = Tip { branch: row.int(4), position: row.count(5) };
     let message = id_at(connection, tip)?.map(|id| id.to_string());
     let (Some(state), Ok(metadata)) = (state, metadata) else {
-        return Err(connection.damaged(format!("checkpoint {checkpoint_id}")));
+        return Err(connection.damaged(phrase!(
+            "damage-checkpoint",
+            "checkpoint {id}",
+            id = checkpoint_id
+        )));
     };
     Ok(Checkpoint {
         thread_id: row.text(0),

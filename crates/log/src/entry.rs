@@ -10,6 +10,8 @@ use crate::error::Result;
 use crate::id::Id;
 use crate::store::{Connection, Dialect, Row, checksum, values};
 use crate::tree::{Run, hash};
+use waterline::phrase;
+use waterline::phrase::Phrase;
 
 /// A stored message.
 #[derive(Clone, Debug)]
@@ -46,17 +48,28 @@ pub(crate) fn columns(dialect: Dialect) -> String {
 impl Entry {
     pub(crate) fn of(name: &str, mut row: Row) -> Result<Self> {
         let damaged =
-            |text: String| crate::error::LogError::Damaged { name: name.to_owned(), text };
+            |text: Phrase| crate::error::LogError::Damaged { name: name.to_owned(), text };
         let position = row.count(1);
-        let id = Id::stored(&row.bytes(0))
-            .ok_or_else(|| damaged(format!("the id of message {position}")))?;
+        let id = Id::stored(&row.bytes(0)).ok_or_else(|| {
+            damaged(phrase!(
+                "damage-id",
+                "the id of message {position}",
+                position = position.to_string()
+            ))
+        })?;
         let role = role_of_code(row.int(3));
         let encoding = Encoding::of_code(row.int(4));
         let is_intact = row.int(11) == 1 && row.int(12) == 1;
         let bytes = decompress(row.int(8), row.bytes(9), row.size(7))
             .filter(|bytes| is_intact && hash(role, encoding, bytes) == row.bytes(10));
-        let bytes =
-            bytes.ok_or_else(|| damaged(format!("message {position}, id {}", id.short())))?;
+        let bytes = bytes.ok_or_else(|| {
+            damaged(phrase!(
+                "damage-message",
+                "message {position}, id {id}",
+                position = position.to_string(),
+                id = id.short()
+            ))
+        })?;
         Ok(Self {
             id,
             position,

@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use waterline::phrase::Phrase;
+
 use crate::refusal::Refusal;
 
 /// An error of a [`Log`](crate::Log).
@@ -112,7 +114,7 @@ pub enum LogError {
         /// The file or server.
         name: String,
         /// What is damaged.
-        text: String,
+        text: Phrase,
     },
     /// The server cannot be reached, or the connection was lost.
     #[error(
@@ -215,7 +217,7 @@ pub enum LogError {
         /// The line number, from 1.
         line: usize,
         /// What is wrong with it.
-        text: String,
+        text: Phrase,
     },
     /// A file other than the log, such as a backup, cannot be written.
     #[error("cannot write {}: {source}", path.display())]

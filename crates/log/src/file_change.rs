@@ -11,6 +11,7 @@ use crate::log::Log;
 use crate::session;
 use crate::store::{Connection, values};
 use crate::tree::{Path, Tip, id_at, tip_of};
+use waterline::phrase;
 
 /// Precedes every stored content, so that it never has the hash of an ordinary artifact.
 const PREFIX: &[u8] = b"waterline file\n";
@@ -179,7 +180,9 @@ fn records(connection: &mut dyn Connection, session: &str) -> Result<Vec<(Tip, u
             .split_once(' ')
             .and_then(|(id, number)| Some((id.parse::<Id>().ok()?, number.parse::<u64>().ok()?)));
         let (Some((id, number)), Some(mut bytes)) = (parsed, bytes) else {
-            return Err(connection.damaged("a record of changed files"));
+            return Err(
+                connection.damaged(phrase!("damage-file-changes", "a record of changed files"))
+            );
         };
         bytes.drain(..(key.len() + 1).min(bytes.len()));
         // The message is gone if it was erased with another session.

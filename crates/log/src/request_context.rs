@@ -14,6 +14,8 @@ use crate::log::Log;
 use crate::session::{self, Session};
 use crate::store::{Connection, Row, checksum, values};
 use crate::tree::{Path, Tip};
+use waterline::phrase;
+use waterline::phrase::Phrase;
 
 /// What one call adds to the stored request context. It is stored before the request is sent.
 #[derive(Clone, Debug)]
@@ -41,7 +43,9 @@ pub struct RequestContext {
     pub slots: Vec<StoredSlot>,
 }
 
-const UNREADABLE: &str = "a request context cannot be read";
+fn unreadable() -> Phrase {
+    phrase!("damage-context", "a request context cannot be read")
+}
 
 #[derive(Serialize, Deserialize)]
 struct StoredHead {
@@ -108,7 +112,7 @@ pub(crate) fn updates(
     for mut row in connection.rows(&sql, values![key])? {
         let parsed = parse_row(&mut row).filter(|_| row.int(15) == 1);
         let (StoredHead { head, past }, slots) =
-            parsed.ok_or_else(|| connection.damaged(UNREADABLE))?;
+            parsed.ok_or_else(|| connection.damaged(unreadable()))?;
         let is_first = generation.replace(row.int(6)) != Some(row.int(6));
         let fold = (is_first && row.count(8) > 0).then(|| Fold::of(&mut row, 10));
         let tip = Tip { branch: row.int(4), position: row.count(5) };
@@ -175,10 +179,11 @@ pub(crate) fn current(
     match stored {
         Some(row) if row.count(0) == cleared => load(connection, key).map(Some),
         Some(_) => Ok(None),
-        None => {
-            Err(connection
-                .damaged(format!("the request context of session {} is missing", session.id)))
-        }
+        None => Err(connection.damaged(phrase!(
+            "damage-context-missing",
+            "the request context of session {id} is missing",
+            id = &session.id
+        ))),
     }
 }
 
@@ -191,7 +196,7 @@ fn load(connection: &mut dyn Connection, key: i64) -> Result<RequestContext> {
     );
     let mut slots: Vec<StoredSlot> = Vec::new();
     let mut newest: Option<StoredHead> = None;
-    let damaged = connection.damaged(UNREADABLE);
+    let damaged = connection.damaged(unreadable());
     let mut is_intact = true;
     connection.each(&sql, values![key], &mut |mut row| {
         match parse_row(&mut row) {

@@ -7,6 +7,7 @@ use crate::error::{LogError, Result};
 use crate::log::Log;
 use crate::session;
 use crate::store::{Connection, values};
+use waterline::phrase;
 
 impl Log {
     /// Returns the tool definitions with this hash, as stored ([`Session::tools`]).
@@ -67,7 +68,9 @@ pub(crate) fn read(connection: &mut dyn Connection, name: &str) -> Result<Vec<u8
     let mut row = connection.row(sql, values![known.as_bytes().as_slice()])?.ok_or_else(missing)?;
     let bytes = decompress(row.int(0), row.bytes(1), row.size(2))
         .filter(|bytes| blake3::hash(bytes) == known);
-    bytes.ok_or_else(|| connection.damaged(format!("the tool definitions {name}")))
+    bytes.ok_or_else(|| {
+        connection.damaged(phrase!("damage-toolset", "the tool definitions {name}", name = name))
+    })
 }
 
 /// Deletes the definitions that no session uses.

@@ -11,6 +11,7 @@ use crate::incoming::Incoming;
 use crate::search_terms::index_terms;
 use crate::store::index_checksum;
 use crate::store::{Connection, Row, Value, values};
+use waterline::phrase;
 
 /// How many rows one statement inserts.
 const ROWS_PER_STATEMENT: usize = 32;
@@ -160,10 +161,9 @@ pub(crate) fn ids_after(
 ) -> Result<Vec<Id>> {
     let mut parent = match tip {
         Tip::EMPTY => None,
-        tip => Some(
-            id_at(connection, tip)?
-                .ok_or_else(|| connection.damaged("the tip of a session is missing"))?,
-        ),
+        tip => Some(id_at(connection, tip)?.ok_or_else(|| {
+            connection.damaged(phrase!("damage-tip", "the tip of a session is missing"))
+        })?),
     };
     let mut ids = Vec::with_capacity(incoming.len());
     for message in incoming {

@@ -3,6 +3,9 @@
 
 use std::collections::HashSet;
 
+use waterline::phrase;
+use waterline::phrase::Phrase;
+
 use crate::compress::decompress;
 use crate::encoding::hash_name;
 use crate::entry::each_result_of_run;
@@ -31,7 +34,7 @@ pub struct Verified {
     pub artifacts: u64,
     /// The damage, one line of text per problem. Each names the message, branch, session or
     /// artifact, and damaged branches are followed by the sessions that use them.
-    pub problems: Vec<String>,
+    pub problems: Vec<Phrase>,
 }
 
 impl Log {
@@ -49,7 +52,7 @@ impl Log {
         let mut report = Verified::default();
         match self.store().check() {
             Ok(problems) => report.problems = problems,
-            Err(error) => report.problems.push(error.to_string()),
+            Err(error) => report.problems.push(cause(error)),
         }
         self.read(|connection| {
             let counted = connection.number("SELECT COUNT(*) FROM message", &[]);
@@ -60,16 +63,16 @@ impl Log {
                 progress(done, total);
             };
             let outcome = check_messages(connection, &mut report, &mut step);
-            report.add("messages", outcome);
+            report.add(phrase!("damage-messages", "messages"), outcome);
             let outcome = check_sessions(connection, &mut report);
-            report.add("sessions", outcome);
+            report.add(phrase!("damage-sessions", "sessions"), outcome);
             let outcome = check_artifacts(connection, &mut report);
-            report.add("artifacts", outcome);
+            report.add(phrase!("damage-artifacts", "artifacts"), outcome);
             let outcome = check_tools(connection, &mut report);
-            report.add("tool definitions", outcome);
+            report.add(phrase!("damage-tool-definitions", "tool definitions"), outcome);
             check_rows(connection, &mut report);
             let outcome = check_index(connection, &mut report);
-            report.add("search index", outcome);
+            report.add(phrase!("damage-index", "search index"), outcome);
             Ok(())
         })?;
         Ok(report)
@@ -78,15 +81,26 @@ impl Log {
 
 impl Verified {
     /// Records an error as a problem, so that the check continues.
-    fn add(&mut self, what: &str, outcome: Result<()>) {
+    fn add(&mut self, what: Phrase, outcome: Result<()>) {
         if let Err(error) = outcome {
-            let text = match error {
-                LogError::Damaged { text, .. } => text,
-                other => other.to_string(),
-            };
-            self.problems.push(format!("{what}: {text}"));
+            let problem =
+                phrase!("damage-of", "{what}: {cause}", what = what, cause = cause(error));
+            self.problems.push(problem);
         }
     }
+}
+
+/// Returns what an error says about the damage.
+fn cause(error: LogError) -> Phrase {
+    match error {
+        LogError::Damaged { text, .. } => text,
+        other => phrase!("damage-error", "{text}", text = other.to_string()),
+    }
+}
+
+/// Returns the name of a branch.
+fn branch_name(branch: i64) -> Phrase {
+    phrase!("damage-branch", "branch {key}", key = branch.to_string())
 }
 
 fn check_messages(
@@ -104,13 +118,28 @@ fn check_messages(
         };
         let before = report.problems.len();
         let outcome = parent.and_then(|parent| check_branch(connection, report, run, parent, step));
-        report.add(&format!("branch {}", run.branch), outcome);
+        report.add(branch_name(run.branch), outcome);
         if report.problems.len() > before {
             let sessions = sessions_on(connection, run.branch).unwrap_or_default();
+            let branch = branch_name(run.branch);
             report.problems.push(match sessions.as_slice() {
-                [] => format!("branch {} is not used by any session", run.branch),
-                [id] => format!("branch {} is used by session {id}", run.branch),
-                ids => format!("branch {} is used by sessions {}", run.branch, ids.join(", ")),
+                [] => phrase!(
+                    "damage-branch-unused",
+                    "{branch} is not used by any session",
+                    branch = branch
+                ),
+                [id] => phrase!(
+                    "damage-branch-session",
+                    "{branch} is used by session {id}",
+                    branch = branch,
+                    id = id
+                ),
+                ids => phrase!(
+                    "damage-branch-sessions",
+                    "{branch} is used by sessions {ids}",
+                    branch = branch,
+                    ids = ids.join(", ")
+                ),
             });
         }
     }
@@ -140,18 +169,26 @@ fn check_branch(
         step();
         position += 1;
         if key.position != position {
-            report.problems.push(format!("branch {}: message {position} is missing", run.branch));
+            report.problems.push(phrase!(
+                "damage-message-missing",
+                "{branch}: message {position} is missing",
+                branch = branch_name(run.branch),
+                position = position.to_string()
+            ));
             position = key.position;
         }
         match entry {
             Ok(entry) if Id::of(parent, entry.role, entry.encoding, &entry.bytes) == entry.id => {
                 report.messages += 1
             }
-            Ok(entry) => report
-                .problems
-                .push(format!("message {position} ({}): content does not match its id", entry.id)),
-            Err(LogError::Damaged { text, .. }) => {
-                report.problems.push(format!("branch {}: {text}", run.branch))
+            Ok(entry) => report.problems.push(phrase!(
+                "damage-message-id",
+                "message {position} ({id}): content does not match its id",
+                position = position.to_string(),
+                id = entry.id.to_string()
+            )),
+            Err(error @ LogError::Damaged { .. }) => {
+                report.add(branch_name(run.branch), Err(error));
             }
             Err(error) => return Err(error),
         }
@@ -159,9 +196,12 @@ fn check_branch(
         Ok(())
     })?;
     if position != run.upto {
-        report.problems.push(format!(
-            "branch {}: ends at message {position}, expected message {}",
-            run.branch, run.upto
+        report.problems.push(phrase!(
+            "damage-branch-end",
+            "{branch}: ends at message {position}, expected message {last}",
+            branch = branch_name(run.branch),
+            position = position.to_string(),
+            last = run.upto.to_string()
         ));
     }
     Ok(())
@@ -182,9 +222,10 @@ fn check_sessions(connection: &mut dyn Connection, report: &mut Verified) -> Res
         if has_tip && has_path && has_sent {
             report.sessions += 1;
         } else {
-            report.problems.push(format!(
-                "session {}: a message or its stored request context is missing",
-                session.id
+            report.problems.push(phrase!(
+                "damage-session-incomplete",
+                "session {id}: a message or its stored request context is missing",
+                id = session.id
             ));
         }
     }
@@ -204,10 +245,13 @@ fn check_artifacts(connection: &mut dyn Connection, report: &mut Verified) -> Re
         }
         Ok(())
     })?;
-    let problems = damaged.into_iter();
-    report
-        .problems
-        .extend(problems.map(|hash| format!("artifact {hash}: content does not match its hash")));
+    report.problems.extend(damaged.into_iter().map(|hash| {
+        phrase!(
+            "damage-artifact-hash",
+            "artifact {hash}: content does not match its hash",
+            hash = hash
+        )
+    }));
     Ok(())
 }
 
@@ -215,7 +259,7 @@ fn check_tools(connection: &mut dyn Connection, report: &mut Verified) -> Result
     for mut row in connection.rows("SELECT hash FROM toolset", &[])? {
         let name = hash_name(&row.bytes(0));
         let outcome = toolset::read(connection, &name).map(drop);
-        report.add("tools", outcome);
+        report.add(phrase!("damage-tools", "tools"), outcome);
     }
     Ok(())
 }
@@ -227,7 +271,7 @@ fn check_rows(connection: &mut dyn Connection, report: &mut Verified) {
     for table in TABLES.iter().filter(|table| !is_checked(table)) {
         match table.damaged(connection, None) {
             Ok(damaged) => report.problems.extend(damaged),
-            Err(error) => report.add(table.what, Err(error)),
+            Err(error) => report.add(table.kind(), Err(error)),
         }
     }
 }
@@ -238,27 +282,44 @@ fn check_index(connection: &mut dyn Connection, report: &mut Verified) -> Result
         let damaged = index_checksum::damaged(connection, source)?;
         for &key in damaged.iter().take(MAX_INDEX_PROBLEMS) {
             let text = indexed_text(connection, source, key)?;
-            report.problems.push(format!("search index: the terms of {text} are damaged"));
+            report.problems.push(phrase!(
+                "damage-index-terms",
+                "search index: the terms of {text} are damaged",
+                text = text
+            ));
         }
         let more = damaged.len().saturating_sub(MAX_INDEX_PROBLEMS);
         if more > 0 {
-            report.problems.push(format!("search index: the terms of {more} more are damaged"));
+            report.problems.push(phrase!(
+                "damage-index-more",
+                "search index: the terms of {more} more are damaged",
+                more = more
+            ));
         }
     }
     Ok(())
 }
 
 /// Describes what a key of the search index belongs to.
-fn indexed_text(connection: &mut dyn Connection, source: Source, key: i64) -> Result<String> {
+fn indexed_text(connection: &mut dyn Connection, source: Source, key: i64) -> Result<Phrase> {
     let sql = match source {
         Source::Content => "SELECT id, position FROM message WHERE content = $1 ORDER BY branch",
         Source::Artifact => "SELECT hash FROM artifact_text WHERE key = $1",
     };
     Ok(match (connection.row(sql, values![key])?, source) {
-        (Some(mut row), Source::Content) => {
-            format!("message {} ({})", row.count(1), hash_name(&row.bytes(0)))
+        (Some(mut row), Source::Content) => phrase!(
+            "damage-index-message",
+            "message {position} ({id})",
+            position = row.count(1).to_string(),
+            id = hash_name(&row.bytes(0))
+        ),
+        (Some(mut row), Source::Artifact) => {
+            phrase!("damage-artifact", "artifact {hash}", hash = hash_name(&row.bytes(0)))
         }
-        (Some(mut row), Source::Artifact) => format!("artifact {}", hash_name(&row.bytes(0))),
-        (None, _) => format!("entry {key}, which belongs to nothing,"),
+        (None, _) => phrase!(
+            "damage-index-entry",
+            "entry {key}, which belongs to nothing,",
+            key = key.to_string()
+        ),
     })
 }

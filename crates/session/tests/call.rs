@@ -201,7 +201,7 @@ async fn interrupted_answer_is_kept_and_retried() {
     let log = bed.log();
     assert_eq!(log.search("half", None, 3).unwrap().len(), 1);
     assert_eq!(log.branches("s").unwrap().len(), 2);
-    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, []);
     assert!(server.received().iter().all(|received| !received.body.contains("half an ans")));
 }
 
@@ -365,7 +365,7 @@ async fn call_can_be_cancelled_at_any_moment() {
     }
     live.call(user("the last"), silent).await.unwrap();
     let log = bed.log();
-    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, []);
     let texts = bed.texts();
     assert_eq!(
         texts[..10],

@@ -172,3 +172,76 @@ skill-no-front-matter = SKILL.md does not start with front matter between two --
 skill-name = the name of its directory is invalid or longer than { $most } characters
 notice-env-file = { $why }
 notice-other = { $why }
+
+## Damage in a log, and lines of an export that cannot be imported.
+
+damage-of = { $what }: { $cause }
+damage-error = { $text }
+damage-database = { $text }
+damage-messages = messages
+damage-sessions = sessions
+damage-artifacts = artifacts
+damage-tool-definitions = tool definitions
+damage-tools = tools
+damage-index = search index
+damage-branch = branch { $key }
+damage-branch-unused = { $branch } is not used by any session
+damage-branch-session = { $branch } is used by session { $id }
+damage-branch-sessions = { $branch } is used by sessions { $ids }
+damage-branch-end = { $branch }: ends at message { $position }, expected message { $last }
+damage-message-missing = { $branch }: message { $position } is missing
+damage-message-id = message { $position } ({ $id }): content does not match its id
+damage-session-incomplete = session { $id }: a message or its stored request context is missing
+damage-artifact-hash = artifact { $hash }: content does not match its hash
+damage-index-terms = search index: the terms of { $text } are damaged
+damage-index-more = search index: the terms of { $more } more are damaged
+damage-index-message = message { $position } ({ $id })
+damage-index-entry = entry { $key }, which belongs to nothing,
+damage-artifact = artifact { $hash }
+damage-row = { $kind } { $keys }: its values do not match its checksum
+damage-definition = the definition of { $name } is damaged
+damage-table-definition = the definition of table { $name }
+damage-id = the id of message { $position }
+damage-message = message { $position }, id { $id }
+damage-session = session { $id }
+damage-toolset = the tool definitions { $name }
+damage-file-changes = a record of changed files
+damage-checkpoint-message = the message of a checkpoint is missing
+damage-checkpoint = checkpoint { $id }
+damage-context = a request context cannot be read
+damage-context-missing = the request context of session { $id } is missing
+damage-tip = the tip of a session is missing
+damage-in-session = session { $session }: { $text }
+damage-session-row = its title, state, settings or last message are damaged
+damage-order = the next message does not follow it
+damage-gap = a message is missing
+damage-after = session { $session }, after message { $position }: { $problem }
+import-line = invalid export line: { $text }
+import-truncated = the export is truncated: it has no end line; the lines so far were imported
+import-newer = unsupported export version { $found }; this version of waterline reads up to { $known }: use a newer waterline
+import-foreign = not a waterline export: its first line must be {"{"}"waterline": VERSION{"}"}
+damage-kind = { $table ->
+    [branch] branch
+    [toolset] tool definitions
+    [session] session
+    [move] move of session
+    [cut] clear mark of session
+    [generation] fold
+    [frozen] request context
+    [summary] summary
+    [snapshot] checkpoint state of session
+    [checkpoint] checkpoint of session
+    [artifact] artifact
+    [artifact_use] artifact of session
+    [artifact_text] indexed artifact
+    [usage] model call of session
+    [job] job
+    [preference] preference of user
+    [lease] lease of session
+    [conversation] conversation
+    [vector] vector of encoder
+    [note_vector] vector of a memory's line, of encoder
+    [message] message
+    [content] content
+   *[other] { $what }
+}

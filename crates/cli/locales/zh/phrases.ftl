@@ -172,3 +172,76 @@ skill-no-front-matter = SKILL.md 不是以两行 --- 之间的前置信息开头
 skill-name = 其目录名无效，或超过 { $most } 个字符
 notice-env-file = 未使用 .env 文件：{ $why }
 notice-other = 请注意：{ $why }
+
+## 日志的损坏，以及无法导入的导出行。
+
+damage-of = { $what }：{ $cause }
+damage-error = 错误：“{ $text }”
+damage-database = 数据库报告：“{ $text }”
+damage-messages = 消息
+damage-sessions = 会话
+damage-artifacts = 工件
+damage-tool-definitions = 工具定义
+damage-tools = 工具
+damage-index = 搜索索引
+damage-branch = 分支 { $key }
+damage-branch-unused = 没有会话使用{ $branch }
+damage-branch-session = 会话 { $id } 使用{ $branch }
+damage-branch-sessions = 这些会话使用{ $branch }：{ $ids }
+damage-branch-end = { $branch }：在第 { $position } 条消息处结束，应为第 { $last } 条
+damage-message-missing = { $branch }：缺少第 { $position } 条消息
+damage-message-id = 第 { $position } 条消息（{ $id }）：内容与其 ID 不符
+damage-session-incomplete = 会话 { $id }：缺少一条消息或已存储的请求上下文
+damage-artifact-hash = 工件 { $hash }：内容与其哈希不符
+damage-index-terms = 搜索索引：{ $text }的词条已损坏
+damage-index-more = 搜索索引：另有 { $more } 项的词条已损坏
+damage-index-message = 第 { $position } 条消息（{ $id }）
+damage-index-entry = 无所属的条目 { $key } 
+damage-artifact = 工件 { $hash }
+damage-row = { $kind } { $keys }：值与校验和不符
+damage-definition = { $name } 的定义已损坏
+damage-table-definition = 表 { $name } 的定义
+damage-id = 第 { $position } 条消息的 ID
+damage-message = 第 { $position } 条消息，ID { $id }
+damage-session = 会话 { $id }
+damage-toolset = 工具定义 { $name }
+damage-file-changes = 一条文件更改记录
+damage-checkpoint-message = 缺少一个检查点的消息
+damage-checkpoint = 检查点 { $id }
+damage-context = 无法读取一个请求上下文
+damage-context-missing = 缺少会话 { $id } 的请求上下文
+damage-tip = 缺少一个会话的末端消息
+damage-in-session = 会话 { $session }：{ $text }
+damage-session-row = 其标题、状态、设置或最后一条消息已损坏
+damage-order = 下一条消息与它不相接
+damage-gap = 缺少一条消息
+damage-after = 会话 { $session }，第 { $position } 条消息之后：{ $problem }
+import-line = 无效的导出行：“{ $text }”
+import-truncated = 导出文件不完整：没有结束行；已导入此前的各行
+import-newer = 不支持的导出版本 { $found }；此版本的 waterline 最高读取 { $known }：请使用更新的 waterline
+import-foreign = 不是 waterline 导出文件：第一行必须是 {"{"}"waterline": VERSION{"}"}
+damage-kind = { $table ->
+    [branch] 分支
+    [toolset] 工具定义
+    [session] 会话
+    [move] 会话的移动记录
+    [cut] 会话的清除标记
+    [generation] 折叠
+    [frozen] 请求上下文
+    [summary] 摘要
+    [snapshot] 会话的检查点状态
+    [checkpoint] 会话的检查点
+    [artifact] 工件
+    [artifact_use] 会话的工件
+    [artifact_text] 已索引的工件
+    [usage] 会话的模型调用
+    [job] 任务
+    [preference] 用户偏好
+    [lease] 会话的租约
+    [conversation] 对话
+    [vector] 编码器的向量
+    [note_vector] 记忆行的向量，编码器
+    [message] 消息
+    [content] 内容
+   *[other] { $what }
+}

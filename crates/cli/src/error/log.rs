@@ -3,6 +3,7 @@
 use waterline_log::{LogError, Refusal};
 
 use super::syntax::io_error;
+use crate::phrase::phrase;
 use crate::text;
 
 pub(super) fn describe(error: &LogError) -> Option<String> {
@@ -29,7 +30,7 @@ pub(super) fn describe(error: &LogError) -> Option<String> {
         }
         LogError::Deleted { name } => text!("error-log-deleted", name = name.as_str()),
         LogError::Damaged { name, text } => {
-            text!("error-log-damaged", name = name.as_str(), cause = text.as_str())
+            text!("error-log-damaged", name = name.as_str(), cause = phrase(text))
         }
         LogError::Connection { name, text } => {
             text!("error-log-connection", name = name.as_str(), cause = text.as_str())
@@ -55,7 +56,7 @@ pub(super) fn describe(error: &LogError) -> Option<String> {
         }
         LogError::InvalidId { text } => text!("error-log-no-id", id = text.as_str()),
         LogError::Line { line, text } => {
-            text!("error-log-line", line = line.to_string(), cause = text.as_str())
+            text!("error-log-line", line = line.to_string(), cause = phrase(text))
         }
         LogError::File { path, source } => {
             let path = path.display().to_string();

@@ -16,6 +16,8 @@ use crate::log::Log;
 use crate::session::{self, Document, Filter, Session};
 use crate::store::{Connection, checksum, values};
 use crate::tree::{Path, Run, Tip, id_at};
+use waterline::phrase;
+use waterline::phrase::Phrase;
 
 /// The result of [`Log::export`]. The export is complete if `damaged` is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -27,7 +29,7 @@ pub struct Exported {
     /// Number of system prompts among the messages.
     pub prompts: u64,
     /// The damaged data that was left out, one line of text each.
-    pub damaged: Vec<String>,
+    pub damaged: Vec<Phrase>,
 }
 
 impl Log {
@@ -88,8 +90,13 @@ impl Export<'_> {
     }
 
     /// Records that something of a session is damaged and was left out.
-    fn note(&mut self, session: &str, text: &str) {
-        self.report.damaged.push(format!("session {session}: {text}"));
+    fn note(&mut self, session: &str, text: Phrase) {
+        self.report.damaged.push(phrase!(
+            "damage-in-session",
+            "session {session}: {text}",
+            session = session,
+            text = text
+        ));
     }
 
     /// Records an error about damage, so that the export continues without that data.
@@ -97,11 +104,12 @@ impl Export<'_> {
         match outcome {
             Ok(value) => Ok(Some(value)),
             Err(LogError::Damaged { text, .. }) => {
-                self.note(session, &text);
+                self.note(session, text);
                 Ok(None)
             }
             Err(error @ LogError::Missing { .. }) => {
-                self.note(session, &error.to_string());
+                let text = phrase!("damage-error", "{text}", text = error.to_string());
+                self.note(session, text);
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -112,7 +120,11 @@ impl Export<'_> {
         let session = if is_intact {
             session
         } else {
-            self.note(&session.id, "its title, state, settings or last message are damaged");
+            let text = phrase!(
+                "damage-session-row",
+                "its title, state, settings or last message are damaged"
+            );
+            self.note(&session.id, text);
             undamaged_part(session)
         };
         let id = session.id.clone();
@@ -194,11 +206,17 @@ impl Export<'_> {
             self.report.messages += upto - before;
             let problem = match outcome {
                 Ok(()) if upto == run.upto => continue,
-                Ok(()) => "a message is missing".to_owned(),
+                Ok(()) => phrase!("damage-gap", "a message is missing"),
                 Err(LogError::Damaged { text, .. }) => text,
                 Err(error) => return Err(error),
             };
-            self.report.damaged.push(format!("session {session}, after message {upto}: {problem}"));
+            self.report.damaged.push(phrase!(
+                "damage-after",
+                "session {session}, after message {position}: {problem}",
+                session = session,
+                position = upto.to_string(),
+                problem = problem
+            ));
             return Ok(path.at(upto).unwrap_or(Tip::EMPTY));
         }
         Ok(tip)
@@ -209,7 +227,8 @@ impl Export<'_> {
     fn run(&mut self, run: Run, mut parent: Option<Id>) -> (u64, Result<()>) {
         let mut upto = run.after;
         let mut prompts = 0;
-        let damaged = self.connection.damaged("the next message does not follow it");
+        let damaged =
+            self.connection.damaged(phrase!("damage-order", "the next message does not follow it"));
         let out = &mut *self.out;
         let outcome = each_of_run(self.connection, run, &mut |entry| {
             let id = Id::of(parent, entry.role, entry.encoding, &entry.bytes);

@@ -19,6 +19,7 @@ use crate::store::{Row, checksum, values};
 use crate::toolset;
 use crate::tree::Tip;
 use crate::usage;
+use waterline::phrase;
 
 impl Export<'_> {
     pub(super) fn rows_of(&mut self, session: &Session) -> Result<()> {
@@ -167,7 +168,10 @@ impl Export<'_> {
         for hash in uses.into_iter().map(|mut row| row.bytes(0)) {
             match self.connection.row(&sql, values![hash.as_slice()])? {
                 Some(row) => found.push((row.int(2), hash, row)),
-                None => self.note(&session.id, &format!("artifact {}", hash_name(&hash))),
+                None => self.note(
+                    &session.id,
+                    phrase!("damage-artifact", "artifact {hash}", hash = hash_name(&hash)),
+                ),
             }
         }
         found.sort_by(|(time, hash, _), (other, next, _)| (time, hash).cmp(&(other, next)));
@@ -178,7 +182,10 @@ impl Export<'_> {
                 continue;
             }
             let Some(Some(bytes)) = artifact::read(self.connection, &hash)? else {
-                self.note(&session.id, &format!("artifact {}", hash_name(&hash)));
+                self.note(
+                    &session.id,
+                    phrase!("damage-artifact", "artifact {hash}", hash = hash_name(&hash)),
+                );
                 continue;
             };
             let line = ArtifactLine {

@@ -22,6 +22,8 @@ use crate::log::Log;
 use crate::search_terms::searchable;
 use crate::store::{Connection, values};
 use crate::tree::{Tip, grow, tip_of};
+use waterline::phrase;
+use waterline::phrase::Phrase;
 
 /// The maximum number of lines per transaction.
 const MAX_LINES: usize = 2_000;
@@ -104,8 +106,10 @@ impl Log {
             if text.trim_ascii().is_empty() {
                 continue;
             }
-            let line = serde_json::from_slice(&text)
-                .map_err(|error| refused(lines, format!("invalid export line: {error}")))?;
+            let line = serde_json::from_slice(&text).map_err(|error: serde_json::Error| {
+                let text = error.to_string();
+                refused(lines, phrase!("import-line", "invalid export line: {text}", text = text))
+            })?;
             check_first(lines, &line)?;
             ended = matches!(line, Line::End(_));
             batch.push((lines, line));
@@ -121,8 +125,11 @@ impl Log {
         if ended || lines == 0 {
             return Ok(imported);
         }
-        let text = "the export is truncated: it has no end line; the lines so far were imported";
-        Err(refused(lines, text.to_owned()))
+        let text = phrase!(
+            "import-truncated",
+            "the export is truncated: it has no end line; the lines so far were imported"
+        );
+        Err(refused(lines, text))
     }
 
     fn import_batch(
@@ -157,16 +164,16 @@ impl Log {
     }
 }
 
-fn refused(line: usize, text: String) -> LogError {
+fn refused(line: usize, text: Phrase) -> LogError {
     LogError::Line { line, text }
 }
 
 /// Adds the line number to errors about a line. Errors of the log itself are returned unchanged.
 fn at_line(number: usize, error: LogError) -> LogError {
     match error {
-        LogError::Refused(refusal) => refused(number, refusal.to_string()),
+        LogError::Refused(refusal) => refused(number, refusal.to_string().into()),
         LogError::InvalidId { .. } | LogError::Missing { .. } | LogError::NoSession { .. } => {
-            refused(number, error.to_string())
+            refused(number, error.to_string().into())
         }
         other => other,
     }
@@ -177,14 +184,20 @@ fn check_first(number: usize, line: &Line) -> Result<()> {
         (1, Line::Waterline(1..=VERSION)) => Ok(()),
         (1, Line::Waterline(newer)) => Err(refused(
             1,
-            format!(
-                "unsupported export version {newer}; this version of waterline reads up to \
-                 {VERSION}: use a newer waterline"
+            phrase!(
+                "import-newer",
+                "unsupported export version {found}; this version of waterline reads up to \
+                 {known}: use a newer waterline",
+                found = newer.to_string(),
+                known = VERSION.to_string()
             ),
         )),
         (1, _) => {
-            let text = "not a waterline export: its first line must be {\"waterline\": VERSION}";
-            Err(refused(1, text.to_owned()))
+            let text = phrase!(
+                "import-foreign",
+                "not a waterline export: its first line must be {{\"waterline\": VERSION}}"
+            );
+            Err(refused(1, text))
         }
         _ => Ok(()),
     }

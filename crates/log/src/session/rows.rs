@@ -6,6 +6,7 @@ use crate::error::{LogError, Result};
 use crate::refusal::Refusal;
 use crate::store::{Connection, Dialect, Row, checksum, values};
 use crate::tree::Tip;
+use waterline::phrase;
 
 const COLUMNS: &str = "id, branch, position, frozen, title, user_id, parent, relation, \
                        context_id, parent_context, model, policy, overrides, state, created, \
@@ -22,7 +23,7 @@ impl Session {
             (session, true) => Ok(session),
             (session, false) => Err(LogError::Damaged {
                 name: name.to_owned(),
-                text: format!("session {}", session.id),
+                text: phrase!("damage-session", "session {id}", id = session.id),
             }),
         }
     }

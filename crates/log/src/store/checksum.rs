@@ -8,6 +8,8 @@
 use super::{Connection, Dialect, Value};
 use crate::encoding::hash_name;
 use crate::error::Result;
+use waterline::phrase;
+use waterline::phrase::Phrase;
 
 /// The SQL function that computes the checksum of a row in SQLite.
 pub(super) const FUNCTION: &str = "row_checksum";
@@ -113,7 +115,7 @@ impl Table {
         &self,
         connection: &mut dyn Connection,
         only: Option<(&str, &str)>,
-    ) -> Result<Vec<String>> {
+    ) -> Result<Vec<Phrase>> {
         let keys = self.columns.get(..self.keys).unwrap_or_default();
         let mut sql = format!(
             "SELECT {} FROM {} WHERE NOT ({})",
@@ -129,9 +131,20 @@ impl Table {
         let rows = connection.rows(&sql, &values)?;
         let describe = |row: super::Row| {
             let keys: Vec<String> = row.0.iter().map(shown).collect();
-            format!("{} {}: its values do not match its checksum", self.what, keys.join(", "))
+            phrase!(
+                "damage-row",
+                "{kind} {keys}: its values do not match its checksum",
+                kind = self.kind(),
+                keys = keys.join(", ")
+            )
         };
         Ok(rows.into_iter().map(describe).collect())
+    }
+
+    /// Returns what a row is, for reports of damage.
+    pub(crate) fn kind(&self) -> Phrase {
+        // The wordings of the other languages depend on the table.
+        phrase!("damage-kind", "{what}", what = self.what, table = self.name)
     }
 
     /// Returns an expression that is 1 if a row is intact, else 0.

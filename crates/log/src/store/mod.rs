@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 use crate::error::{LogError, Result};
 use crate::options::Options;
+use waterline::phrase::Phrase;
 
 /// A connection with an open transaction.
 pub(crate) trait Connection {
@@ -67,8 +68,8 @@ impl dyn Connection + '_ {
         LogError::WriteConflict { name: self.name().to_owned() }
     }
 
-    pub(crate) fn damaged(&self, text: impl Into<String>) -> LogError {
-        LogError::Damaged { name: self.name().to_owned(), text: text.into() }
+    pub(crate) fn damaged(&self, text: Phrase) -> LogError {
+        LogError::Damaged { name: self.name().to_owned(), text }
     }
 }
 
@@ -102,7 +103,7 @@ pub(crate) trait Store: Send + Sync {
     fn queues_writes(&self) -> bool;
 
     /// Runs the database's own integrity check and returns the problems.
-    fn check(&self) -> Result<Vec<String>>;
+    fn check(&self) -> Result<Vec<Phrase>>;
 
     /// Frees the space of deleted data and removes all traces of it.
     fn shrink(&self) -> Result<()>;

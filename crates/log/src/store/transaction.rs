@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Connection, Finish, Job, Store, Work};
 use crate::error::{LogError, Result};
+use waterline::phrase::Phrase;
 
 /// A transaction that several operations share.
 pub(super) struct Transaction<C> {
@@ -72,7 +73,7 @@ impl<C: Connection + Send + 'static> Store for Transaction<C> {
         false
     }
 
-    fn check(&self) -> Result<Vec<String>> {
+    fn check(&self) -> Result<Vec<Phrase>> {
         self.refused()
     }
 

@@ -256,7 +256,7 @@ fn s4_33_v13_a_fold_leaves_the_log_unchanged(backend: &dyn Backend) {
         |fold| fold.fold.tokens_after < fold.fold.tokens_before && !fold.fold.reason.is_empty()
     ));
     assert_eq!(folds.iter().filter(|fold| fold.is_current).count(), 1);
-    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, []);
 }
 
 fn a_fold_can_be_undone(backend: &dyn Backend) {

@@ -111,7 +111,7 @@ fn an_import_gives_the_same_ids(backend: &dyn Backend) {
     other.forward("s", None).unwrap();
     assert_eq!((other.cleared("s").unwrap(), texts(&other, "s").len()), (6, 6));
     assert_eq!(other.search("数据", Some("s"), 3).unwrap().len(), 1);
-    assert_eq!(other.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    assert_eq!(other.verify(|_, _| ()).unwrap().problems, []);
     // Exporting again gives the same message lines.
     other.rewind("s", RewindTarget::Position(3)).unwrap();
     let named: Vec<String> =
@@ -210,7 +210,7 @@ fn a_truncated_export_is_reported(backend: &dyn Backend) {
         let part: String = lines.lines().take(count).flat_map(|line| [line, "\n"]).collect();
         let refused = import(&other, part.as_bytes());
         assert!(
-            matches!(&refused, Err(LogError::Line { text, .. }) if text.contains("truncated")),
+            matches!(&refused, Err(LogError::Line { text, .. }) if text.as_str().contains("truncated")),
             "{refused:?}"
         );
     }
@@ -225,7 +225,7 @@ fn a_changed_line_is_refused(backend: &dyn Backend) {
     let other = Log::open(&backend.other()).unwrap();
     let refused = import(&other, lines.as_bytes());
     assert!(
-        matches!(&refused, Err(LogError::Line { line: 2, text }) if text.contains("changed")),
+        matches!(&refused, Err(LogError::Line { line: 2, text }) if text.as_str().contains("changed")),
         "{refused:?}"
     );
     assert_eq!(other.stats().unwrap().messages, 0);
@@ -359,7 +359,7 @@ fn a_backup_is_made_while_others_write(backend: &dyn Backend) {
     let (copied, all) = (texts(&copy, "s"), texts(&log, "s"));
     assert_eq!(all.len(), 200);
     assert_eq!(copied, all[..copied.len()]);
-    assert_eq!(copy.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    assert_eq!(copy.verify(|_, _| ()).unwrap().problems, []);
     let nowhere = directory.path().join("no").join("such");
     assert!(log.backup(&nowhere).is_err());
     assert_eq!(

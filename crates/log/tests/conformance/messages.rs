@@ -110,7 +110,7 @@ fn a_wire_without_a_number_is_stored_by_name(backend: &dyn Backend) {
         (Some(telegraph), "hello", Form::AsReceived)
     );
     assert_eq!(read.raw.unwrap().as_str(), text.as_str(), "the original bytes are kept");
-    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, []);
 }
 
 fn nul_bytes_and_invalid_utf8_are_kept(backend: &dyn Backend) {
@@ -127,7 +127,7 @@ fn nul_bytes_and_invalid_utf8_are_kept(backend: &dyn Backend) {
     let entries = log.entries("s").unwrap();
     assert_eq!((entries[0].encoding, &entries[0].bytes), (Encoding::Bytes, &bytes));
     assert_eq!(texts(&log, "s")[1], "nul \0 here");
-    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, []);
     assert_eq!(log.search("here", None, 5).unwrap().len(), 1);
 }
 
@@ -232,7 +232,7 @@ fn many_writers_on_many_sessions_lose_nothing(backend: &dyn Backend) {
         assert_eq!(stored[49], format!("own {number} 24"));
     }
     assert_eq!(log.stats().unwrap().contents, 25 + 8 * 25);
-    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, []);
 }
 
 fn eight_writers_on_one_session_lose_nothing(backend: &dyn Backend) {
@@ -264,7 +264,7 @@ fn eight_writers_on_one_session_lose_nothing(backend: &dyn Backend) {
     stored.sort();
     stored.dedup();
     assert_eq!(stored.len(), 80);
-    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, []);
 }
 
 fn invalid_ids_are_refused(backend: &dyn Backend) {

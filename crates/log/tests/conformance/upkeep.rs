@@ -236,7 +236,7 @@ fn erasing_a_session_deletes_all_its_data(backend: &dyn Backend) {
         ),
         (2, 2, 0, 0, 0, 0)
     );
-    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, []);
     assert!(erased.is_clean);
     assert!(log.erase(&EraseTarget::Session("s".into())).is_err());
 }
@@ -250,11 +250,11 @@ fn erasing_keeps_messages_that_a_fork_shares(backend: &dyn Backend) {
     assert_eq!((erased.messages, erased.shared), (2, 2));
     assert_eq!(texts(&log, "f"), ["one", "two", "other"]);
     assert_eq!(log.session("f").unwrap().parent, None);
-    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, []);
     // The erased messages can be appended again.
     session(&log, "s", &["one", "two", "three", "four"]);
     assert_eq!(texts(&log, "s"), ["one", "two", "three", "four"]);
-    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, []);
     let rest = log.erase(&EraseTarget::Session("f".into())).unwrap();
     assert_eq!(rest.messages, 1);
     log.erase(&EraseTarget::Session("s".into())).unwrap();

@@ -79,7 +79,7 @@ fn more_messages_than_a_batch_have_vectors(backend: &dyn Backend) {
     log.put_vectors("m", &vectors).unwrap();
     let all: Vec<Id> = log.entries("s").unwrap().iter().map(|entry| entry.id).collect();
     assert_eq!(log.vectors(&all).unwrap()["m"].len(), 125);
-    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, []);
 }
 
 /// Two processes may encode the same message.
@@ -106,7 +106,7 @@ fn erasing_deletes_the_vectors_that_no_session_shares(backend: &dyn Backend) {
     assert_eq!(log.vector_counts().unwrap()["m"], 1);
     log.erase(&EraseTarget::Session("t".into())).unwrap();
     assert_eq!(log.vector_counts().unwrap().len(), 0);
-    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, []);
 }
 
 fn the_vectors_of_an_encoder_can_be_deleted(backend: &dyn Backend) {
@@ -134,7 +134,7 @@ fn lines_of_a_memory_have_vectors(backend: &dyn Backend) {
     assert_eq!(found["a"][&lines[0]], [1.0, 0.0], "a second vector does not replace the first");
     assert_eq!(found["a"][&lines[140]], [0.0_f32; 0]);
     assert!(log.note_vectors("/other", &lines).unwrap().is_empty());
-    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, []);
     // What is no longer in the files goes.
     assert_eq!(log.delete_other_note_vectors("/m", &lines[..2]).unwrap(), 139);
     assert_eq!(log.note_vectors("/m", &lines).unwrap()["a"].len(), 2);

@@ -34,7 +34,7 @@ pub(crate) fn no_writes_are_accepted_after_a_failed_write() {
     assert_eq!(stored, count, "every acknowledged append can be read");
     let log = Log::open(&file.display().to_string()).unwrap();
     assert_eq!(texts(&log, "s").unwrap().len().to_string(), count);
-    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, []);
 }
 
 /// Runs a command with a two-megabyte disk mounted in a private mount namespace.

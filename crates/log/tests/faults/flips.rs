@@ -141,7 +141,7 @@ fn examine(path: &Path) -> Outcome {
     let exported = log.export(&[], &mut out);
     match (verified, exported) {
         (Ok(verified), Ok(exported)) if verified.problems.is_empty() => {
-            assert_eq!(exported.damaged, Vec::<String>::new(), "verify finds what export finds");
+            assert_eq!(exported.damaged, [], "verify finds what export finds");
             Outcome::Intact(out, reads::everything(&log))
         }
         (Ok(verified), Err(error)) if verified.problems.is_empty() => {
@@ -239,10 +239,17 @@ pub(crate) fn a_damaged_row_does_not_stop_an_export() {
         std::fs::write(&copy, bytes).unwrap();
         let log = Log::open(&copy.display().to_string()).unwrap();
         let problems = log.verify(|_, _| ()).unwrap().problems;
-        assert!(problems.iter().any(|problem| problem.contains(named)), "{named}: {problems:?}");
+        assert!(
+            problems.iter().any(|problem| problem.as_str().contains(named)),
+            "{named}: {problems:?}"
+        );
         let mut out = Vec::new();
         let exported = log.export(&[], &mut out).unwrap();
-        assert!(exported.damaged.iter().any(|text| text.contains(named)), "{:?}", exported.damaged);
+        assert!(
+            exported.damaged.iter().any(|text| text.as_str().contains(named)),
+            "{:?}",
+            exported.damaged
+        );
         assert_eq!((exported.sessions, exported.messages), (4, 111), "{named}");
         let lost = lines(&expected) - lines(&out);
         assert!(lost <= most_lost, "{named}: {lost} lines are missing");
@@ -289,7 +296,7 @@ pub(crate) fn a_flipped_bit_in_the_search_index_is_found() {
         assert!(log.search(term, None, 5).unwrap().is_empty(), "{term}");
         let problems = log.verify(|_, _| ()).unwrap().problems;
         assert_eq!(problems.len(), 1, "{problems:?}");
-        assert!(problems[0].contains(&named), "{problems:?}");
+        assert!(problems[0].as_str().contains(&named), "{problems:?}");
         drop(log);
         std::fs::write(&path, intact).unwrap();
     }
@@ -307,5 +314,5 @@ pub(crate) fn a_damaged_definition_is_found() {
     std::fs::write(&path, bytes).unwrap();
     let log = Log::open(&path.display().to_string()).unwrap();
     let problems = log.verify(|_, _| ()).unwrap().problems;
-    assert!(problems.iter().any(|text| text.contains("definition of")), "{problems:?}");
+    assert!(problems.iter().any(|text| text.as_str().contains("definition of")), "{problems:?}");
 }

@@ -155,7 +155,7 @@ pub(crate) fn check(log: &Log) {
     assert_eq!(log.jobs(None).unwrap().len(), 1);
     assert_eq!(log.preferences("ada").unwrap()["policy"], "chat");
     assert_eq!(log.search("数据", None, 5).unwrap().len(), 1);
-    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, []);
     let tip = log.session("main").unwrap().tip;
     log.append("main", tip, vec![message("one more")]).unwrap();
     assert_eq!(texts(log, "main").unwrap().len(), 4);

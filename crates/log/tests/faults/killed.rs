@@ -79,7 +79,7 @@ pub(crate) fn every_acknowledged_append_survives_kills() {
             max_messages = max_messages.max(number);
         }
         if kill % 100 == 99 || kill + 1 == kills {
-            assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+            assert_eq!(log.verify(|_, _| ()).unwrap().problems, []);
         }
     }
     eprintln!(
@@ -106,5 +106,5 @@ pub(crate) fn several_processes_write_at_once() {
     for n in 0..4 {
         assert!(texts(&log, &format!("p{n}")).unwrap().len() >= 50);
     }
-    assert_eq!(log.verify(|_, _| ()).unwrap().problems, Vec::<String>::new());
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, []);
 }

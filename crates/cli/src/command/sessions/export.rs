@@ -10,6 +10,7 @@ use waterline_log::{Exported, Log, LogError};
 use crate::db::{Database, chosen};
 use crate::files::Output;
 use crate::input::raw_output;
+use crate::phrase::phrase;
 use crate::show::{markdown, plain};
 use crate::text;
 
@@ -64,7 +65,7 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
         }
     };
     for text in &exported.damaged {
-        anstream::eprintln!("waterline: {}", text!("export-damaged", what = plain(text)));
+        anstream::eprintln!("waterline: {}", text!("export-damaged", what = plain(&phrase(text))));
     }
     Ok(if exported.damaged.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -6,9 +6,11 @@ use std::process::ExitCode;
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::json;
+use waterline::phrase::Phrase;
 
 use crate::db::Database;
 use crate::input::{output, raw_output};
+use crate::phrase::phrase;
 use crate::show::plain;
 use crate::text;
 
@@ -39,7 +41,7 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
             "messages": found.messages,
             "sessions": found.sessions,
             "artifacts": found.artifacts,
-            "problems": found.problems,
+            "problems": found.problems.iter().map(Phrase::as_str).collect::<Vec<_>>(),
         });
         writeln!(out, "{json}")?;
         out.flush()?;
@@ -57,7 +59,7 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
         };
         writeln!(out, "{}", text!("labelled", label = checked, text = result))?;
         for problem in &found.problems {
-            writeln!(out, "{}", text!("verify-problem", what = plain(problem)))?;
+            writeln!(out, "{}", text!("verify-problem", what = plain(&phrase(problem))))?;
         }
         out.flush()?;
     }

@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::search_terms::artifact_terms;
 use crate::store::checksum::{NOTE_VECTOR, TABLES, Table, VECTOR};
 use crate::store::{Connection, Dialect, values};
+use waterline::phrase;
 
 pub(super) fn run(connection: &mut dyn Connection) -> Result<()> {
     // Later formats create their tables with checksums.
@@ -27,7 +28,8 @@ pub(super) fn run(connection: &mut dyn Connection) -> Result<()> {
 /// an existing table. The caller has switched foreign keys off.
 fn rebuild(connection: &mut dyn Connection, table: &Table) -> Result<()> {
     let name = table.name;
-    let damaged = || format!("the definition of table {name}");
+    let damaged =
+        || phrase!("damage-table-definition", "the definition of table {name}", name = name);
     let sql = "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = $1";
     let definition = connection.row(sql, values![name])?.map(|mut row| row.text(0));
     let definition = definition.ok_or_else(|| connection.damaged(damaged()))?;

@@ -10,6 +10,7 @@ use postgres::{Client, Statement};
 use crate::error::{LogError, Result};
 use crate::store::migrate::migrate;
 use crate::store::{Connection, Dialect, Row, Value, values};
+use waterline::phrase;
 
 /// The key of the advisory lock that a migration holds: an arbitrary number.
 const MIGRATION_LOCK: i64 = 0x7761_7465_726c_696e;
@@ -154,7 +155,9 @@ pub(super) fn explain(name: &str, error: &postgres::Error) -> LogError {
         | SqlState::T_R_DEADLOCK_DETECTED => LogError::WriteConflict { name },
         SqlState::DISK_FULL => LogError::DiskFull { name },
         SqlState::READ_ONLY_SQL_TRANSACTION => LogError::ReadOnly { name },
-        SqlState::DATA_CORRUPTED | SqlState::INDEX_CORRUPTED => LogError::Damaged { name, text },
+        SqlState::DATA_CORRUPTED | SqlState::INDEX_CORRUPTED => {
+            LogError::Damaged { name, text: phrase!("damage-database", "{text}", text = text) }
+        }
         SqlState::ADMIN_SHUTDOWN | SqlState::CRASH_SHUTDOWN | SqlState::CANNOT_CONNECT_NOW => {
             LogError::Connection { name, text }
         }

@@ -22,6 +22,7 @@ use super::transaction::Transaction;
 use super::{Connection, Finish, Job, Store, Work, values};
 use crate::error::{LogError, Result};
 use crate::options::Options;
+use waterline::phrase::Phrase;
 
 /// The maximum number of attempts per write after write conflicts.
 const ATTEMPTS: usize = 5;
@@ -120,7 +121,7 @@ impl Store for Postgres {
         false
     }
 
-    fn check(&self) -> Result<Vec<String>> {
+    fn check(&self) -> Result<Vec<Phrase>> {
         // The server checks its own files; here we only check that the tables can be read.
         let mut handle = self.handle()?;
         (&mut *handle as &mut dyn Connection).number("SELECT COUNT(*) FROM format", &[])?;

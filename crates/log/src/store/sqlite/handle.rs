@@ -8,6 +8,7 @@ use rusqlite::{ErrorCode, ToSql};
 
 use crate::error::{LogError, Result};
 use crate::store::{Connection, Dialect, Row, Value, checksum};
+use waterline::phrase;
 
 pub(super) struct Handle {
     pub(super) connection: rusqlite::Connection,
@@ -172,7 +173,9 @@ pub(super) fn explain(name: &str, error: &rusqlite::Error) -> LogError {
         ErrorCode::ReadOnly => LogError::ReadOnly { name },
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => LogError::Locked { name },
         ErrorCode::NotADatabase => LogError::NotALog { name },
-        ErrorCode::DatabaseCorrupt => LogError::Damaged { name, text },
+        ErrorCode::DatabaseCorrupt => {
+            LogError::Damaged { name, text: phrase!("damage-database", "{text}", text = text) }
+        }
         ErrorCode::SystemIoFailure => LogError::Flush { name, text },
         ErrorCode::CannotOpen | ErrorCode::PermissionDenied => LogError::Open { name, text },
         _ => LogError::Database { name, text },

@@ -20,6 +20,8 @@ use super::{Connection, Finish, Job, Store, Work};
 use crate::error::{LogError, Result};
 use crate::options::Options;
 use crate::refusal::Refusal;
+use waterline::phrase;
+use waterline::phrase::Phrase;
 
 /// A log in one file.
 pub(super) struct Sqlite {
@@ -247,17 +249,19 @@ impl Store for Sqlite {
         self.write(work)
     }
 
-    fn check(&self) -> Result<Vec<String>> {
+    fn check(&self) -> Result<Vec<Phrase>> {
         let mut found = Vec::new();
         self.with_reader(|handle| {
             handle.each("PRAGMA integrity_check(20)", &[], &mut |mut row| {
-                found.push(row.text(0));
+                let text = row.text(0);
+                if text != "ok" {
+                    found.push(phrase!("damage-database", "{text}", text = text));
+                }
                 Ok(())
             })?;
             found.extend(schema::differences(handle)?);
             Ok(())
         })?;
-        found.retain(|line| line != "ok");
         Ok(found)
     }
 

@@ -9,6 +9,8 @@ use super::handle::{Handle, add_checksum_function, explain};
 use crate::error::Result;
 use crate::store::Connection;
 use crate::store::migrate::migrate;
+use waterline::phrase;
+use waterline::phrase::Phrase;
 
 /// The definitions of tables and indexes, by name.
 type Definitions = BTreeMap<String, String>;
@@ -17,7 +19,7 @@ type Definitions = BTreeMap<String, String>;
 static EXPECTED: OnceLock<Definitions> = OnceLock::new();
 
 /// Returns a description of each table or index whose definition is missing or was changed.
-pub(super) fn differences(handle: &mut Handle) -> Result<Vec<String>> {
+pub(super) fn differences(handle: &mut Handle) -> Result<Vec<Phrase>> {
     let stored = definitions(handle)?;
     let expected = match EXPECTED.get() {
         Some(expected) => expected,
@@ -27,7 +29,10 @@ pub(super) fn differences(handle: &mut Handle) -> Result<Vec<String>> {
         }
     };
     let wrong = expected.iter().filter(|(name, sql)| stored.get(*name) != Some(*sql));
-    Ok(wrong.map(|(name, _)| format!("the definition of {name} is damaged")).collect())
+    let describe = |name: &String| {
+        phrase!("damage-definition", "the definition of {name} is damaged", name = name)
+    };
+    Ok(wrong.map(|(name, _)| describe(name)).collect())
 }
 
 /// Creates an empty log in memory.
