@@ -54,7 +54,7 @@ impl LiveSession {
             // From here on the plan is the context: later calls only append to it, until a fold.
             self.freeze(plan, &mut emit).await?;
             // The context is rendered while the log stores the messages. Nothing is sent before it
-            // is stored, and an error of rendering does not prevent that.
+            // is stored, and a rendering error must not stop the commit.
             let storing = self.start_commit();
             let rendered = self.render();
             self.finish_commit(storing).await?;
@@ -62,7 +62,7 @@ impl LiveSession {
             let started = Instant::now();
             match self.call_model(&rendered, &mut emit).await {
                 Ok(answer) => {
-                    // If the server truncated the prompt, it answered another question.
+                    // If the server truncated the prompt, it answered a different prompt.
                     let took = started.elapsed();
                     let must_retry =
                         self.fold_if_truncated(&answer, took, &mut retry, &mut emit).await?;
@@ -87,7 +87,7 @@ impl LiveSession {
     /// bug: it is recorded, and the request is sent anyway, because the provider decides.
     fn render(&mut self) -> Result<Rendered, SessionError> {
         let wire = self.model().model.wire();
-        // A generation is everything that was sent since the last fold, and the new messages.
+        // A generation is what the last fold kept, and everything appended since.
         let context: Vec<&Message> = self.generation.context(&self.history).collect();
         let (rendered, violations) = if self.ephemeral.is_empty() {
             self.render_cache.write(self.generation.number, wire, &context)

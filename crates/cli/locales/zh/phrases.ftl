@@ -180,7 +180,7 @@ damage-error = 错误：“{ $text }”
 damage-database = 数据库报告：“{ $text }”
 damage-messages = 消息
 damage-sessions = 会话
-damage-artifacts = 工件
+damage-artifacts = 产物
 damage-tool-definitions = 工具定义
 damage-tools = 工具
 damage-index = 搜索索引
@@ -192,12 +192,12 @@ damage-branch-end = { $branch }：在第 { $position } 条消息处结束，应�
 damage-message-missing = { $branch }：缺少第 { $position } 条消息
 damage-message-id = 第 { $position } 条消息（{ $id }）：内容与其 ID 不符
 damage-session-incomplete = 会话 { $id }：缺少一条消息或已存储的请求上下文
-damage-artifact-hash = 工件 { $hash }：内容与其哈希不符
+damage-artifact-hash = 产物 { $hash }：内容与其哈希不符
 damage-index-terms = 搜索索引：{ $text }的词条已损坏
 damage-index-more = 搜索索引：另有 { $more } 项的词条已损坏
 damage-index-message = 第 { $position } 条消息（{ $id }）
 damage-index-entry = 无所属的条目 { $key } 
-damage-artifact = 工件 { $hash }
+damage-artifact = 产物 { $hash }
 damage-row = { $kind } { $keys }：值与校验和不符
 damage-definition = { $name } 的定义已损坏
 damage-table-definition = 表 { $name } 的定义
@@ -231,9 +231,9 @@ damage-kind = { $table ->
     [summary] 摘要
     [snapshot] 会话的检查点状态
     [checkpoint] 会话的检查点
-    [artifact] 工件
-    [artifact_use] 会话的工件
-    [artifact_text] 已索引的工件
+    [artifact] 产物
+    [artifact_use] 会话的产物
+    [artifact_text] 已索引的产物
     [usage] 会话的模型调用
     [job] 任务
     [preference] 用户偏好

@@ -137,7 +137,7 @@ fn drop_repeated_systems(draft: &mut Draft<'_>) {
     }
 }
 
-/// Returns whether the fold must reach the low mark: the number of tokens started it. A policy
+/// Returns whether the fold must reach the low mark: the token count triggered it. A policy
 /// without a low mark need not, unless the context did not fit into the window.
 const fn must_reach_low_mark(draft: &Draft<'_>, has_low: bool) -> bool {
     draft.unfolded() > draft.marks.high && (has_low || draft.unfolded() > draft.marks.window)

@@ -37,7 +37,7 @@ impl FoldLevel {
     #[must_use]
     pub const fn next(self) -> Option<Self> {
         match self {
-            // A session with fewer turns continues as it is.
+            // Not on the scale: if it drops nothing, the session resumes unchanged.
             Self::Resume => None,
             Self::Fold => Some(Self::Trim),
             Self::Trim => Some(Self::Minimal),

@@ -1,5 +1,5 @@
-//! A generation: what was sent since the last fold. It is sent again byte for byte with every call
-//! and only grows at its end; a fold starts a new one.
+//! A generation: what the last fold kept, and everything appended since. It is sent again byte for
+//! byte with every call and only grows at its end; a fold starts a new one.
 
 use super::{Action, Plan};
 use crate::draft::{Marks, Passage, Slot, Treatment};

@@ -331,7 +331,7 @@ fn marks_of(input: &Input<'_>) -> Marks {
     {
         marks = marks.limited(rule, tokens);
     }
-    // A mark in tokens is a promise of the policy, so it is never lowered.
+    // A mark in tokens is an explicit limit, so it is never lowered.
     if input.budget.cold && matches!(rule.high, Size::Share(_)) {
         // The whole prompt is written to the cache anyway, so a fold costs nothing extra now. It is
         // done once the context is half-way between the marks.
