@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Converts `waterline replay … --json` to Markdown: one table per window, one row per policy, one column per file.
 
-    waterline replay DIRECTORY --tokens chars/4 --window 8k,16k,32k,64k --json | scripts/replay-table.py > docs/replay-figures.md
+    waterline replay DIRECTORY --tokens chars/4 --window 8k,16k,32k,64k --json | scripts/replay-table.py [NAME=FILE…]
 
-A policy named `auto-before` gets a table of its own, which compares it with `auto`.
+A policy named `auto-before` gets a table of its own, which compares it with `auto`. That table has a row for each further
+FILE, which is the same JSON for another directory, called NAME.
 """
 import json
 import os
@@ -12,6 +13,14 @@ import sys
 rows = json.load(sys.stdin)["rows"]
 order = lambda name: list(dict.fromkeys(row[name] for row in rows))
 cells = {(row["policy"], row["window"], row["dataset"]): row for row in rows}
+others = []
+for argument in sys.argv[1:]:
+    name, path = argument.split("=", 1)
+    others.append(name)
+    with open(path) as file:
+        for row in json.load(file)["rows"]:
+            if row["dataset"] == "all":
+                cells[row["policy"], row["window"], name] = row
 short = lambda name: os.path.basename(name).removesuffix(".jsonl").removeprefix("coding_")
 
 print("# Replay figures\n")
@@ -43,12 +52,12 @@ for window in order("window"):
 if BEFORE in order("policy"):
     print("\n## `auto` before and now\n")
     print("Each pair: before → now. *Before* is `auto` of [decision 10](decisions/0010-marks-that-pay.md), which kept 14% of the")
-    print("window and a ledger of 29%; *now* is that of [decision 24](decisions/0024-auto-keeps-half-the-window.md). *Verbatim* is the")
-    print("share of the window that is unchanged messages right after a fold, *tokens* the mean of a context. Files without a fold")
-    print("are left out.\n")
+    print("window and a ledger of 29%; *now* is that of [decision 37](decisions/0037-the-same-share-in-every-window.md). *Verbatim*")
+    print("is the share of the window that is unchanged messages right after a fold, *tokens* the mean of a context. Files without")
+    print("a fold are left out. The last rows of a window are other session files, as programs wrote them.\n")
     print("| window | file | retained | intact | cost | folds | verbatim | tokens |\n|--:|---|--:|--:|--:|--:|--:|--:|")
     for window in order("window"):
-        for dataset in datasets:
+        for dataset in datasets + others:
             pair = [cells[policy, window, dataset] for policy in (BEFORE, "auto")]
             if not any(row["folds"] for row in pair):
                 continue

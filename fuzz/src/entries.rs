@@ -1,18 +1,20 @@
-//! The entry functions of all fuzz targets. Each takes any bytes and must not panic. They are run by
-//! the targets in `fuzz_targets`, which are guided by coverage, and by `crates/cli/tests/mutations.rs`,
-//! which changes the seeds at random.
+//! The entry functions of all fuzz targets. Each takes any bytes and must not panic. They are run
+//! by the targets in `fuzz_targets`, which are guided by coverage, and by
+//! `crates/cli/tests/mutations.rs`, which changes the seeds at random.
 
+use std::convert::Infallible;
 use std::ops::ControlFlow;
 use std::sync::{Arc, LazyLock};
 
+use futures_util::{FutureExt, StreamExt};
 use waterline::history::History;
-use waterline::message::Message;
+use waterline::message::{Message, Wire};
 use waterline::model::Models;
 use waterline::plan::{Budget, Generation, Input, plan};
 use waterline::policy::{PRESETS, Policy};
 use waterline::tokens::{Counter, Method};
 use waterline_agent::Local;
-use waterline_agent::approval::{Approval, CallRequest};
+use waterline_agent::approval::{Approval, CallRequest, Decision};
 use waterline_agent::tool::{CallInfo, Capability, Subject};
 use waterline_log::Log;
 use waterline_provider::wire;
@@ -22,11 +24,12 @@ use waterline_transcript::Source;
 pub type Entry = fn(&[u8]);
 
 /// All targets, by name.
-pub const TARGETS: [(&str, Entry); 7] = [
+pub const TARGETS: [(&str, Entry); 8] = [
     ("wires", wires),
     ("importers", importers),
     ("exports", exports),
     ("streams", streams),
+    ("bodies", bodies),
     ("policies", policies),
     ("mcp", mcp),
     ("shell", shell),
@@ -132,6 +135,27 @@ pub fn streams(data: &[u8]) {
     }
 }
 
+/// Decodes the body of a response with server-sent events, on the wire that the first byte chooses.
+/// The second byte is the size of the pieces in which it arrives, which must not matter.
+pub fn bodies(data: &[u8]) {
+    let [chosen, size, body @ ..] = data else { return };
+    let all = wire::all();
+    let wire = all[usize::from(*chosen) % all.len()];
+    let whole = events_of(wire, body, body.len().max(1));
+    let pieces = events_of(wire, body, usize::from(*size).max(1));
+    assert_eq!(whole, pieces);
+}
+
+/// Returns all events of a body, as text.
+fn events_of(wire: Wire, body: &[u8], size: usize) -> String {
+    let pieces: Vec<_> =
+        body.chunks(size).map(|piece| Ok::<_, Infallible>(piece.to_vec())).collect();
+    let events = waterline_provider::decode_body(wire, futures_util::stream::iter(pieces));
+    // Everything is there, so nothing has to wait.
+    let events = events.collect::<Vec<_>>().now_or_never();
+    format!("{:?}", events.expect("a body in memory is decoded at once"))
+}
+
 /// Reads a policy.
 pub fn policies(data: &[u8]) {
     if let Ok(text) = std::str::from_utf8(data) {
@@ -146,23 +170,29 @@ pub fn mcp(data: &[u8]) {
     }
 }
 
-/// Decides about a shell command.
+/// Decides about a shell command. A line that runs something risky is noticed after any text: the
+/// text either hides nothing, or cannot be read to its end.
 pub fn shell(data: &[u8]) {
     let Ok(command) = std::str::from_utf8(data) else { return };
+    decide(command);
+    // A backslash would continue the last line.
+    if !command.ends_with('\\') {
+        let command = format!("{command}\nsudo true\n");
+        let decision = decide(&command);
+        assert!(!matches!(decision, Decision::Run), "not asked about: {command:?}");
+    }
+}
+
+fn decide(command: &str) -> Decision {
     let arguments = serde_json::json!({"command": command}).to_string();
     let info = CallInfo {
         capability: Capability::Execute,
         subject: Subject::Command(command.to_owned()),
         ..CallInfo::default()
     };
-    let request = CallRequest {
-        tool: "run_bash_command",
-        info: &info,
-        arguments: &arguments,
-        identity: None,
-    };
+    let request = CallRequest::new("run_bash_command", &info, &arguments);
     thread_local! {
-        static APPROVAL: Approval = Approval::default();
+        static APPROVAL: Approval = Approval { confined: true, ..Approval::default() };
     }
-    APPROVAL.with(|approval| approval.decide(request, &Local::default()));
+    APPROVAL.with(|approval| approval.decide(request, &Local::default()))
 }

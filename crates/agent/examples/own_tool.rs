@@ -1,23 +1,19 @@
-//! A custom tool in an agent with a scripted model.
+//! An agent with a custom tool. The model is a stand-in, so the example needs no network, unless
+//! there is a key in `WATERLINE_EXAMPLE_KEY`.
 //!
 //! ```console
 //! $ cargo run -p waterline-agent --example own_tool
 //! ```
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
-use std::sync::Arc;
-
+use futures_util::stream;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Value, json};
-use waterline::policy::Policy;
-use waterline_agent::tool::{Capability, Failure, Output, Tool, ToolContext, Toolbox};
-use waterline_agent::{Agent, AgentConfig, Unattended, UserInput};
-use waterline_log::{Log, Session};
-use waterline_sandbox::Shell;
-use waterline_session::{ModelTarget, SessionConfig};
-use waterline_testkit::script::{calls, says};
-use waterline_testkit::scripted::Scripted;
+use serde_json::Value;
+use waterline::{Message, ToolCall};
+use waterline_agent::tool::{Capability, Failure, Output, Tool, ToolContext};
+use waterline_agent::{Agent, Endpoint, Log};
+use waterline_provider::{Answer, Event, EventStream, Model, Request, Stop};
 
 /// Looks up the height of the next high tide.
 struct Tide;
@@ -25,8 +21,8 @@ struct Tide;
 /// The arguments. The doc comments become the descriptions in the tool's JSON schema.
 #[derive(Deserialize, JsonSchema)]
 struct Arguments {
-    /// The harbour.
-    harbour: String,
+    /// The harbor.
+    harbor: String,
 }
 
 impl Tool for Tide {
@@ -38,41 +34,67 @@ impl Tool for Tide {
 
     /// Returns how a call is displayed, after the tool's name.
     fn summary(arguments: &Value) -> String {
-        format!("at {}", arguments["harbour"].as_str().unwrap_or("?"))
+        format!("at {}", arguments["harbor"].as_str().unwrap_or("?"))
     }
 
     async fn run(&self, arguments: Arguments, _: &ToolContext) -> Result<Output, Failure> {
-        match arguments.harbour.as_str() {
+        match arguments.harbor.as_str() {
             "Dover" => Ok(Output::text("6.7 m at 11:42")),
             other => Err(Failure::new(format!("no tide table for {other}"))),
         }
     }
 }
 
+/// A model that calls the tool, then repeats its result. A program would use an [`Endpoint`]
+/// instead, as [`ask`] does.
+struct Harbormaster;
+
+impl Model for Harbormaster {
+    fn call(&self, request: Request<'_>) -> EventStream {
+        let result = request.messages.last().and_then(|message| message.results().next());
+        let message = match result {
+            Some(result) => Message::assistant(format!("High tide is {}.", result.text())),
+            None => {
+                let call = ToolCall::new("call_1", Tide::NAME, r#"{"harbor": "Dover"}"#);
+                Message::assistant_with_calls("", [call])
+            }
+        };
+        let stop = if result.is_some() { Stop::End } else { Stop::Calls };
+        let answer = Answer { messages: vec![message], stop, ..Answer::default() };
+        Box::pin(stream::iter([Ok(Event::Answer(answer))]))
+    }
+}
+
+/// Asks a real model.
+async fn ask(key: &str) -> Result<(), Box<dyn std::error::Error>> {
+    let log = Log::open("sessions.db")?;
+    let mut agent = Agent::builder(log, "workspaces", "gpt-4o", Endpoint::openai(key)?)?
+        .policy("auto")
+        .tool(Tide)? // a tool of your own
+        .session("harbor") // created, or resumed
+        .open()
+        .await?;
+    let outcome = agent.turn("How high is the tide at Dover?").await?;
+    println!("{}", outcome.text);
+    Ok(())
+}
+
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // A model that calls the tool, then answers. A program would use a
-    // `waterline_provider::http::Endpoint` here.
-    let model = Scripted::lines(vec![
-        calls("tide", json!({"harbour": "Dover"})),
-        says("High tide is 6.7 m, at 11:42."),
-    ]);
-    let session_config =
-        SessionConfig::new(ModelTarget::new("scripted", model), Policy::preset_with("auto", &[])?);
-
+    if let Ok(key) = std::env::var("WATERLINE_EXAMPLE_KEY") {
+        return ask(&key).await;
+    }
     let directory = tempfile::tempdir()?;
-    let mut config = AgentConfig::new(
-        session_config,
-        Toolbox::new(Arc::new(Shell::unconfined())),
-        directory.path().join("workspaces"),
-    );
-    config.toolbox.add(Arc::new(Tide))?;
-
     let log = Log::open(&directory.path().join("log.db").display().to_string())?;
-    log.create(Session::new("harbour"))?;
-    let mut agent = Agent::open(log, "harbour", config, Arc::new(Unattended)).await?;
-    let outcome = agent.turn(UserInput::new("How high is the tide at Dover?")).await?;
+    let workspaces = directory.path().join("workspaces");
+    let mut agent = Agent::builder(log, workspaces, "harbormaster", Harbormaster)?
+        .policy("auto")
+        .tool(Tide)?
+        .session("harbor")
+        .open()
+        .await?;
+    let outcome = agent.turn("How high is the tide at Dover?").await?;
     println!("{} ({} model calls)", outcome.text, outcome.steps);
-    assert_eq!((outcome.text.as_str(), outcome.steps), ("High tide is 6.7 m, at 11:42.", 2));
+    assert_eq!((outcome.text.as_str(), outcome.steps), ("High tide is 6.7 m at 11:42.", 2));
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! An agent: a session with its workspace, tools, observers and approver.
 //!
-//! The submodules are the steps of a turn; the loop is in `turn`.
+//! The submodules are the parts of a turn; the loop is in `turn`.
 
 mod ask_people;
 mod call_model;
@@ -10,14 +10,15 @@ mod handoff_runner;
 mod interrupted;
 mod open;
 mod prompt;
-mod run_calls;
+mod results;
+mod run_state;
+mod run_tool_calls;
 mod search_index;
 mod session_workspace;
 mod standing;
 mod sub_agents;
 mod submit;
 mod turn;
-mod turn_state;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -33,8 +34,8 @@ use waterline_session::{LiveSession, Recall};
 pub use handoff_runner::HandoffRunner;
 pub use submit::UserInput;
 
+use self::run_state::RunState;
 use self::sub_agents::{Shared, SubAgents};
-use self::turn_state::TurnState;
 use crate::approver::{ApprovalReply, Approver};
 use crate::config::AgentConfig;
 use crate::environment;
@@ -59,11 +60,13 @@ pub struct Agent {
     /// How many agents are above this one: 0 for the main agent.
     depth: usize,
     hook_failures: usize,
+    /// Whether the indexes for search were built, or are being built.
+    is_search_prepared: bool,
     /// Calls that may only read granted directories, by id.
     read_only: BTreeMap<String, Vec<PathBuf>>,
 }
 
-/// The data of one hook call. Each step fills in the fields that its hook needs; see
+/// The data of one hook call. Each part of a turn fills in the fields that its hook needs; see
 /// [`HookContext`].
 #[derive(Default)]
 struct HookData<'a> {
@@ -95,7 +98,7 @@ impl Agent {
         &self.config
     }
 
-    /// Returns the workspace.
+    /// Returns the directories that the agent works in: its private one and the granted ones.
     #[must_use]
     pub fn workspace(&self) -> &Workspace {
         &self.workspace
@@ -133,7 +136,7 @@ impl Agent {
     ///
     /// # Errors
     /// When the stored state does not parse.
-    pub fn local(&self) -> Result<Local, AgentError> {
+    pub fn local_state(&self) -> Result<Local, AgentError> {
         Local::of(self.live.session())
     }
 
@@ -142,7 +145,7 @@ impl Agent {
     /// # Errors
     /// When the stored state does not parse.
     pub fn tiers(&self) -> Result<Tiers<'_>, AgentError> {
-        Ok(self.config.toolbox.tiers(&self.local()?, &self.live.config().tools))
+        Ok(self.config.toolbox.tiers(&self.local_state()?, &self.live.config().tools))
     }
 
     /// Changes the stored state, in the log and in memory.
@@ -182,7 +185,7 @@ impl Agent {
     /// Sets what folds keep: the state's own lines, and where the agent works.
     fn update_kept(&mut self) -> Result<(), AgentError> {
         let mut kept = self.state()?.kept();
-        if self.local()?.environment.is_some() {
+        if self.local_state()?.place.is_some() {
             kept.lines.extend(environment::describe(&self.workspace).lines().map(str::to_owned));
         }
         self.live.keep(kept);
@@ -205,7 +208,7 @@ impl Agent {
     }
 
     /// Returns the schema that the answer of the running turn must match.
-    fn schema(&self) -> Result<Option<AnswerSchema>, AgentError> {
+    fn answer_schema(&self) -> Result<Option<AnswerSchema>, AgentError> {
         self.state()?.schema.as_ref().map_or(Ok(None), schema::read)
     }
 
@@ -215,7 +218,7 @@ impl Agent {
             log: self.live.log().clone(),
             session: self.live.session().clone(),
             state: self.state()?,
-            local: self.local()?,
+            local: self.local_state()?,
             workspace: Arc::clone(&self.workspace),
             observers: self.observers.clone(),
             approver: Arc::clone(&self.approver),
@@ -239,6 +242,7 @@ impl Agent {
                 .map_or(0, |at| self.live.cleared() + at as u64 + 1),
             result_chars: self.result_chars(),
             recorder: Arc::clone(&self.shared.recorder),
+            observers: self.observers.clone(),
         })
     }
 
@@ -250,7 +254,7 @@ impl Agent {
 
     /// Returns the calls that have no result, in order. A call of `call_tool` is replaced by the
     /// call it names.
-    fn open_calls(&self) -> Vec<ToolCall> {
+    fn open_tool_calls(&self) -> Vec<ToolCall> {
         let mut answered: Vec<&str> = Vec::new();
         let mut open: Vec<ToolCall> = Vec::new();
         for (message, source) in self.newest_first() {
@@ -288,7 +292,7 @@ impl Agent {
     async fn call_hooks(
         &mut self,
         hook: Hook,
-        turn: &TurnState,
+        turn: &RunState,
         data: &mut HookData<'_>,
     ) -> Result<Verdict, AgentError> {
         let mut state = self.state()?;

@@ -29,13 +29,21 @@ pub enum ApprovalReply {
 }
 
 impl ApprovalReply {
-    /// Parses a typed reply: `y`, `a`, `n` or the full word. Returns `None` for anything else.
+    /// Parses a typed reply: `y`, `a`, `n` or the full word, in English or Chinese. The letters may
+    /// be full-width ones, as Chinese input methods write them. Returns `None` for anything else.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
-        match text.trim().to_lowercase().as_str() {
-            "y" | "yes" | "是" => Some(Self::Allow),
-            "a" | "always" | "总是" => Some(Self::AllowAlways),
-            "n" | "no" | "否" => Some(Self::Deny(None)),
+        let text = text.trim().trim_end_matches(['.', '!', '。', '！']).to_lowercase();
+        match text.as_str() {
+            "y" | "ｙ" | "yes" | "是" | "是的" | "好" | "好的" | "可以" | "允许" | "同意" => {
+                Some(Self::Allow)
+            }
+            "a" | "ａ" | "always" | "始终" | "总是" | "一直" | "始终允许" | "总是允许" => {
+                Some(Self::AllowAlways)
+            }
+            "n" | "ｎ" | "no" | "否" | "不" | "不要" | "不行" | "拒绝" => {
+                Some(Self::Deny(None))
+            }
             _ => None,
         }
     }
@@ -71,5 +79,24 @@ impl Approver for Unattended {
 
     fn ask<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, Option<String>> {
         Box::pin(async { None })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replies_may_be_typed_in_chinese() {
+        let all = |words: &str| -> Vec<Option<ApprovalReply>> {
+            words.split(' ').map(ApprovalReply::read).collect()
+        };
+        let allowed = all("y Y ｙ Ｙ yes 是 好 可以 允许 同意 好的。");
+        assert_eq!(allowed, vec![Some(ApprovalReply::Allow); allowed.len()]);
+        let always = all("a ａ Ａ always 始终 总是 一直");
+        assert_eq!(always, vec![Some(ApprovalReply::AllowAlways); always.len()]);
+        let denied = all("n ｎ Ｎ no 否 不 不要 拒绝");
+        assert_eq!(denied, vec![Some(ApprovalReply::Deny(None)); denied.len()]);
+        assert_eq!(all("不要删除日志 好像不对 ｙｅｓ？"), [None, None, None]);
     }
 }

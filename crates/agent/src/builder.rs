@@ -1,21 +1,29 @@
 //! [`AgentBuilder`] creates an agent in a session from a log and an [`AgentConfig`].
 
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use waterline::Choice;
+use waterline::policy::Policy;
 use waterline_log::{Log, Session};
-use waterline_session::SessionError;
+use waterline_provider::Model;
+use waterline_sandbox::Shell;
+use waterline_session::{ModelTarget, SessionConfig};
 
-use crate::agent::Agent;
+use crate::agent::{Agent, HandoffRunner};
+use crate::approver::Unattended;
 use crate::config::AgentConfig;
 use crate::error::AgentError;
 use crate::observer::Frontend;
+use crate::policy::DEFAULT_POLICY;
 use crate::role;
 use crate::start::Start;
-use crate::state::{State, edit};
+use crate::state::{State, UsedModel, edit};
+use crate::tool::{Callable, Toolbox};
 
-/// Builds an agent in two steps: the session ([`AgentBuilder::prepare`]), then the agent in it
-/// ([`Prepared::open`]).
+/// Builds an agent, with [`AgentBuilder::open`] or in two parts: the session
+/// ([`AgentBuilder::prepare`]), then the agent in it ([`Prepared::runner`]).
 #[derive(Clone)]
 pub struct AgentBuilder {
     log: Log,
@@ -23,6 +31,7 @@ pub struct AgentBuilder {
     start: Start,
     user: Option<String>,
     role: Option<String>,
+    frontend: Arc<dyn Frontend>,
 }
 
 /// A choice of the caller that does not apply as given, because the session already exists.
@@ -35,14 +44,14 @@ pub enum StartNotice {
     Role {
         /// The role of the session.
         own: String,
-        /// The requested role.
+        /// The role that was asked for.
         asked: String,
     },
     /// The session had no role and gets the requested one, but keeps its system prompt.
     PromptInRole(String),
     /// The session used another model so far.
     Model {
-        /// The previous model.
+        /// The model of the newest call.
         before: String,
         /// The model from now on.
         now: String,
@@ -84,11 +93,84 @@ pub struct Prepared {
     config: AgentConfig,
 }
 
+impl Agent {
+    /// Returns a builder for an agent with a model and defaults for everything else. `name` is the
+    /// model's name at its provider; every session gets a directory below `workspaces`. The agent
+    /// has all built-in tools except commands, which need [`AgentBuilder::commands`].
+    ///
+    /// # Errors
+    /// When the default policy cannot be read.
+    pub fn builder(
+        log: Log,
+        workspaces: impl Into<PathBuf>,
+        name: impl Into<String>,
+        model: impl Model + 'static,
+    ) -> Result<AgentBuilder, AgentError> {
+        let policy =
+            Policy::preset(DEFAULT_POLICY).map_err(|error| AgentError::Unusable(error.into()))?;
+        let session = SessionConfig::new(ModelTarget::new(name, model), policy);
+        let config = AgentConfig::new(session, Toolbox::without_commands(), workspaces.into());
+        Ok(AgentBuilder::new(log, config))
+    }
+}
+
 impl AgentBuilder {
     /// Returns a builder for an agent in a new session.
     #[must_use]
-    pub const fn new(log: Log, config: AgentConfig) -> Self {
-        Self { log, config, start: Start::New, user: None, role: None }
+    pub fn new(log: Log, config: AgentConfig) -> Self {
+        let frontend = Arc::new(Unattended);
+        Self { log, config, start: Start::New, user: None, role: None, frontend }
+    }
+
+    /// Sets the policy: the name of a preset, which wins over the policy of the session, or a
+    /// [`Policy`], which applies to sessions that name none.
+    #[must_use]
+    pub fn policy(mut self, policy: impl Into<Choice<Policy>>) -> Self {
+        match policy.into() {
+            Choice::Name(name) => self.config.policies.caller = Some(name),
+            Choice::Value(policy) => self.config.session.policy = policy,
+            _ => {}
+        }
+        self
+    }
+
+    /// Adds a tool.
+    ///
+    /// # Errors
+    /// When there is a tool of the same name.
+    pub fn tool(mut self, tool: impl Callable + 'static) -> Result<Self, AgentError> {
+        self.config.toolbox.add(Arc::new(tool))?;
+        Ok(self)
+    }
+
+    /// Adds the tool that runs commands, in a shell. A confined shell starts the program again, so
+    /// its `main` must call [`waterline_sandbox::launcher`] first.
+    ///
+    /// # Errors
+    /// When the agent has the tool already.
+    pub fn commands(mut self, shell: Shell) -> Result<Self, AgentError> {
+        self.config.approval.confined = shell.confined;
+        self.config.toolbox.add_commands(Arc::new(shell))?;
+        Ok(self)
+    }
+
+    /// Sets the front end. By default there is none: calls that need approval are denied.
+    #[must_use]
+    pub fn frontend(self, frontend: Arc<dyn Frontend>) -> Self {
+        Self { frontend, ..self }
+    }
+
+    /// Changes the configuration.
+    #[must_use]
+    pub fn configure(mut self, change: impl FnOnce(&mut AgentConfig)) -> Self {
+        change(&mut self.config);
+        self
+    }
+
+    /// Sets the session by its id. It is created if it does not exist.
+    #[must_use]
+    pub fn session(self, id: impl Into<String>) -> Self {
+        self.start(Start::Open(id.into()))
     }
 
     /// Sets the session that the agent works in.
@@ -116,6 +198,12 @@ impl AgentBuilder {
         self
     }
 
+    /// Returns the configuration of the agent so far.
+    #[must_use]
+    pub const fn config(&self) -> &AgentConfig {
+        &self.config
+    }
+
     /// Finds or creates the session, and stores the chosen policy, role and model in it.
     ///
     /// # Errors
@@ -125,8 +213,8 @@ impl AgentBuilder {
         if let Some(name) = &self.role {
             role::named(&self.config.roles, name)?;
         }
-        let prepared = tokio::task::spawn_blocking(move || self.prepare_now()).await;
-        prepared.map_err(|_| SessionError::Ending)?
+        // The inner result is an error of the agent, not of the log.
+        self.log.handle().run(move |_| Ok(self.prepare_now())).await?
     }
 
     fn prepare_now(mut self) -> Result<Prepared, AgentError> {
@@ -154,7 +242,13 @@ impl AgentBuilder {
                 state.role = state.role.take().or_else(|| Some(role.clone()))
             })?;
         }
-        session.model = Some(model);
+        // Asks before an interrupted turn is resumed with another model.
+        let used = session.model.replace(model);
+        if let Some(used) = used.filter(|_| session.tip.position() > 0) {
+            edit(&mut session, |_, local| {
+                local.model.get_or_insert_with(|| UsedModel::named(used.clone()));
+            })?;
+        }
         if before != session {
             self.log.save(&session)?;
         }
@@ -178,12 +272,14 @@ impl AgentBuilder {
         Ok([prompt, role, model].into_iter().flatten().collect())
     }
 
-    /// Finds or creates the session and opens the agent in it.
+    /// Finds or creates the session and opens the agent in it. [`Prepared::runner`] also follows
+    /// hand-offs to other roles.
     ///
     /// # Errors
-    /// As [`AgentBuilder::prepare`] and [`Prepared::open`].
-    pub async fn build(self, frontend: Arc<dyn Frontend>) -> Result<Agent, AgentError> {
-        self.prepare().await?.open(frontend).await
+    /// As for [`AgentBuilder::prepare`] and [`Prepared::runner`].
+    pub async fn open(self) -> Result<Agent, AgentError> {
+        let frontend = Arc::clone(&self.frontend);
+        Ok(self.prepare().await?.runner(frontend).await?.agent)
     }
 }
 
@@ -198,7 +294,7 @@ impl Prepared {
     ///
     /// # Errors
     /// When the workspace cannot be used, or the role's model, policy or tools cannot.
-    pub async fn open(self, frontend: Arc<dyn Frontend>) -> Result<Agent, AgentError> {
-        Agent::open(self.log, &self.session.id, self.config, frontend).await
+    pub async fn runner(self, frontend: Arc<dyn Frontend>) -> Result<HandoffRunner, AgentError> {
+        HandoffRunner::open(self.log, &self.session.id, self.config, frontend).await
     }
 }

@@ -8,6 +8,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::cause::Cause;
+use waterline::phrase;
 use waterline_sandbox::Grant;
 use waterline_sandbox::workspace::is_same;
 use waterline_session::{ModelTarget, SessionConfig};
@@ -24,17 +26,16 @@ use crate::limits::Limits;
 use crate::middleware::Middleware;
 use crate::notice::Notice;
 use crate::observer::Observer;
-use crate::offline::Offline;
 use crate::policy::Policies;
 use crate::role::Role;
 use crate::skill::Skill;
-use crate::tool::Toolbox;
+use crate::tool::{HAND_OFF, Toolbox};
 
 /// The tool definitions may take at most 1/5 of the window.
 const DEFINITIONS_SHARE: usize = 5;
 
 /// Finds a model by name.
-pub type FindModel = Arc<dyn Fn(&str) -> Result<ModelTarget, String> + Send + Sync>;
+pub type FindModel = Arc<dyn Fn(&str) -> Result<ModelTarget, Cause> + Send + Sync>;
 
 /// The directory that an agent works in, outside its private workspace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,9 +53,7 @@ pub struct AgentConfig {
     pub session: SessionConfig,
     /// Finds the models that roles and fallbacks name.
     pub models: FindModel,
-    /// The offline model, if one of the models may be it: it quotes from the agent's log and memory.
-    pub offline: Option<Offline>,
-    /// The available tools.
+    /// The tools that the agent has, and which of them the model sees.
     pub toolbox: Toolbox,
     /// Limits on the work of a turn.
     pub limits: Limits,
@@ -64,7 +63,7 @@ pub struct AgentConfig {
     pub middleware: Vec<Arc<dyn Middleware>>,
     /// Observers in addition to the front end.
     pub observers: Vec<Arc<dyn Observer>>,
-    /// The available skills.
+    /// The skills that the prompt lists.
     pub skills: Vec<Skill>,
     /// The roles that work can be handed to.
     pub roles: Vec<Role>,
@@ -77,6 +76,9 @@ pub struct AgentConfig {
     pub grants: Vec<Grant>,
     /// The directory that the agent works in; `None` for its workspace.
     pub directory: Option<WorkingDirectory>,
+    /// The address of the main model's server, if the user gave it. Sessions keep it, to continue
+    /// at the same server.
+    pub given_address: Option<String>,
     /// The instruction files of the user and of the project.
     pub instructions: InstructionFiles,
     /// The window that the caller asks for. It wins over the window of a role.
@@ -103,14 +105,17 @@ pub struct AgentConfig {
     pub(crate) summarization_set: bool,
 }
 
+fn unknown_model(name: &str) -> AgentError {
+    AgentError::Setting(phrase!("setting-unknown-model", "unknown model {name:?}", name = name))
+}
+
 impl AgentConfig {
     /// Returns a configuration with a model, a policy and tools, and defaults for the rest.
     #[must_use]
     pub fn new(session: SessionConfig, toolbox: Toolbox, workspaces: PathBuf) -> Self {
         Self {
             session,
-            models: Arc::new(|name| Err(format!("unknown model {name:?}"))),
-            offline: None,
+            models: Arc::new(|name| Err(unknown_model(name).into())),
             toolbox,
             limits: Limits::default(),
             approval: Approval::default(),
@@ -122,6 +127,7 @@ impl AgentConfig {
             machine: None,
             grants: Vec::new(),
             directory: None,
+            given_address: None,
             instructions: InstructionFiles::default(),
             window: None,
             policies: Policies::default(),
@@ -192,7 +198,7 @@ impl AgentConfig {
     pub fn of_role(&self, role: &Role) -> Result<Self, AgentError> {
         let mut own = self.clone();
         if let Some(model) = &role.model {
-            own.session.model = (self.models)(model).map_err(AgentError::Setting)?;
+            own.session.model = (self.models)(model).map_err(AgentError::Unusable)?;
         }
         if let Some(window) = self.window.or(role.window) {
             own.session.model.window = Some(window);
@@ -201,7 +207,7 @@ impl AgentConfig {
         if let Some(tools) = &role.tools {
             own.toolbox.narrow(tools)?;
         }
-        own.toolbox.switch("hand_off", !role.hands_to.is_empty())?;
+        own.toolbox.switch(HAND_OFF, !role.hands_to.is_empty())?;
         own.prompt = Some(role.prompt.clone()).filter(|prompt| !prompt.is_empty()).or(own.prompt);
         Ok(own)
     }

@@ -2,13 +2,15 @@
 
 use std::path::Path;
 
+use serde::Deserialize;
 use serde_json::Value;
 use waterline_sandbox::protected;
 
 use crate::changes::FileDiff;
 
 /// The kind of access a tool needs. It decides about approval and concurrent calls.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Capability {
     /// Reads from the workspace or the session.
@@ -22,10 +24,17 @@ pub enum Capability {
     Network,
     /// Starts a sub-agent.
     Delegate,
-    /// Asks the user.
+    /// Waits for an answer of the user.
     AskUser,
     /// Hands the work to another role.
     HandOff,
+}
+
+impl Capability {
+    /// Returns whether a call with this access may change files.
+    pub(crate) const fn may_change_files(self) -> bool {
+        !matches!(self, Self::Read | Self::AskUser)
+    }
 }
 
 /// What a call touches.
@@ -41,7 +50,7 @@ pub enum Subject {
     Content {
         /// The path of the file.
         path: String,
-        /// The new content.
+        /// What the file will contain.
         content: String,
     },
     /// A replacement in a file.
@@ -50,12 +59,12 @@ pub enum Subject {
         path: String,
         /// The text that is replaced.
         old: String,
-        /// The replacement.
+        /// What takes the place of the old text.
         new: String,
     },
     /// A shell command.
     Command(String),
-    /// A URL.
+    /// The address that is fetched.
     Url(String),
 }
 

@@ -43,15 +43,23 @@ pub(crate) fn describe(workspace: &Workspace) -> String {
         ],
     };
     let grants = workspace.grants().filter(|grant| grant.path != directory || !grant.writable);
-    let grants: Vec<String> = grants
+    let granted: Vec<String> = grants
         .map(|grant| {
             format!("{}{}", grant.path.display(), if grant.writable { "" } else { " (read-only)" })
         })
         .collect();
-    if !grants.is_empty() {
-        lines.push(format!("Granted directories: {}", grants.join(", ")));
+    if !granted.is_empty() {
+        lines.push(format!("Granted directories: {}", granted.join(", ")));
     }
     lines.join("\n")
+}
+
+/// Returns the working directory that a [description](describe) of an older session names; `None`
+/// if it is the private directory. Newer sessions store the directory itself.
+pub(crate) fn described_directory(description: &str) -> Option<&str> {
+    let mut lines = description.lines();
+    let directory = lines.next()?.strip_prefix("Working directory: ")?;
+    lines.next().filter(|line| line.starts_with("Private directory: ")).map(|_| directory)
 }
 
 /// Returns how the model names a file of the private directory.
@@ -66,6 +74,15 @@ pub(crate) fn private_path(workspace: &Workspace, path: &str) -> String {
 pub(crate) fn note(description: &str, time: Option<&str>) -> String {
     let time = time.map(|time| format!("\nTime: {time}")).unwrap_or_default();
     format!("{START}\n{description}{time}\n{END}")
+}
+
+/// Returns whether a text has the note with this description.
+pub(crate) fn is_noted(text: &str, description: &str) -> bool {
+    text.match_indices(START).any(|(at, _)| {
+        let note = text.get(at + START.len()..).and_then(|note| note.strip_prefix('\n'));
+        let rest = note.and_then(|note| note.strip_prefix(description));
+        rest.is_some_and(|rest| rest.starts_with('\n'))
+    })
 }
 
 #[cfg(test)]
@@ -86,10 +103,7 @@ mod tests {
             describe(&alone),
             format!("Working directory: {}. It is your private directory.", private.display())
         );
-        let grants = [
-            Grant { path: project.clone(), writable: true },
-            Grant { path: data.clone(), writable: false },
-        ];
+        let grants = [Grant::new(&project, true), Grant::new(&data, false)];
         let workspace = Workspace::open(&private, "s", &grants).unwrap().work_in(&project).unwrap();
         let expected = format!(
             "Working directory: {}\nPrivate directory: {}\nGranted directories: {} (read-only)",
@@ -98,9 +112,13 @@ mod tests {
             data.display()
         );
         assert_eq!(describe(&workspace), expected);
+        assert_eq!(described_directory(&expected), project.to_str());
+        assert_eq!(described_directory(&describe(&alone)), None);
         let note = note(&expected, Some("2026-11-16 12:00 +00:00, Monday"));
         assert!(note.contains("\nTime: 2026"), "{note}");
         assert_eq!(without_notes(&format!("hi{SEPARATOR}{note}")), "hi");
+        assert!(is_noted(&format!("hi{SEPARATOR}{note}"), &expected));
+        assert!(!is_noted(&note, "Working directory: /"));
         assert_eq!(without_notes("what does <environment> mean?"), "what does <environment> mean?");
     }
 }

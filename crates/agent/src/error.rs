@@ -1,11 +1,14 @@
 //! Errors of the agent. A failed tool is not an error: its failure is a result that the model
 //! reads.
 
+use waterline::phrase::Phrase;
 use waterline_log::LogError;
 use waterline_sandbox::SandboxError;
 use waterline_session::SessionError;
 
-/// An error of the agent.
+use crate::cause::Cause;
+
+/// Why an agent cannot be opened, configured or run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AgentError {
@@ -49,7 +52,18 @@ pub enum AgentError {
     },
     /// A setting is invalid.
     #[error("{0}")]
-    Setting(String),
+    Setting(Phrase),
+    /// A setting, a role or a file is invalid for this reason.
+    #[error("{place}: {cause}")]
+    InvalidSetting {
+        /// The setting, the role or the file.
+        place: Phrase,
+        /// What is wrong with it.
+        cause: Cause,
+    },
+    /// A model or a policy that a setting names cannot be used.
+    #[error("{0}")]
+    Unusable(Cause),
     /// Two tools have the same name; the second one is ignored.
     #[error("duplicate tool name {0:?}; the second tool is ignored")]
     DuplicateTool(String),
@@ -61,10 +75,10 @@ pub enum AgentError {
         /// The names of all tools.
         known: String,
     },
-    /// There is no role with this name.
+    /// No role has this name.
     #[error("unknown role {name:?}; expected one of {known}")]
     UnknownRole {
-        /// The name.
+        /// The role that was requested.
         name: String,
         /// The names of all roles.
         known: String,
@@ -75,7 +89,7 @@ pub enum AgentError {
         /// The session that was refused.
         session: String,
     },
-    /// There is no session to resume.
+    /// No session can be resumed.
     #[error("no session to resume yet")]
     NoSession,
     /// The last turn is finished.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde::{Serialize, Serializer};
+use waterline::reason::Reasons;
 use waterline_provider::answer::{Delta, Stop, Usage};
 use waterline_sandbox::Refusal;
 use waterline_session::Event as CallEvent;
@@ -19,7 +20,7 @@ use crate::state::Todo;
 pub enum FailureKind {
     /// The model call failed, or its answer could not be used.
     Model,
-    /// The step that runs calls failed. A failed tool is not an error but a result.
+    /// Running the calls failed. A failed tool is not an error but a result.
     Tool,
     /// The log, the workspace or a setting failed.
     Other,
@@ -27,11 +28,20 @@ pub enum FailureKind {
 
 /// An output that is too long for the context and was stored as an artifact.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct WholeOutput {
     /// The hash of the artifact.
     pub artifact: String,
     /// Number of lines.
     pub lines: usize,
+}
+
+impl WholeOutput {
+    /// Returns the output in an artifact.
+    #[must_use]
+    pub const fn new(artifact: String, lines: usize) -> Self {
+        Self { artifact, lines }
+    }
 }
 
 /// An event of an agent.
@@ -44,18 +54,18 @@ pub enum Event {
     Asks(usize),
     /// Progress of the model call: text as it streams, folds, retries.
     Call(CallEvent),
-    /// The model answered.
+    /// The model finished an answer, or a message with calls.
     Answered {
         /// Why the answer ended.
         stop: Stop,
-        /// The tokens used.
+        /// The tokens that the provider counted.
         usage: Usage,
     },
     /// The turn ended with an error.
     Failed {
         /// What failed.
         kind: FailureKind,
-        /// The error.
+        /// The error in English.
         why: String,
     },
     /// A tool starts.
@@ -68,6 +78,13 @@ pub enum Event {
         arguments: String,
         /// The tool's description of the call.
         info: CallInfo,
+    },
+    /// A tool that is still running wrote output.
+    Output {
+        /// The id of the call.
+        id: String,
+        /// The last line so far.
+        line: String,
     },
     /// A tool finished, or a call was refused.
     ToolEnds {
@@ -101,7 +118,7 @@ pub enum Event {
     Steered(String),
     /// A standing instruction was recognized in the user's message.
     Remembered {
-        /// The instruction.
+        /// The sentence of the user.
         text: String,
         /// The instruction that it replaces.
         replaced: Option<String>,
@@ -110,35 +127,35 @@ pub enum Event {
     },
     /// A standing instruction is no longer given to the model, because newer ones take its place.
     RuleLeftOut {
-        /// The instruction.
+        /// The sentence of the user.
         text: String,
     },
     /// A hook of a middleware failed; the turn continues without it.
     HookFailed {
-        /// The middleware.
+        /// The name of the middleware in the configuration.
         middleware: &'static str,
-        /// The hook.
+        /// The name of the hook, such as `before_model`.
         hook: &'static str,
-        /// The error.
+        /// The error in English.
         why: String,
     },
     /// Another role takes over, in a separate session.
     HandedOff {
-        /// The role.
+        /// The name of the role that takes over.
         to: String,
-        /// Its session.
+        /// The id of the session that continues the work.
         session: String,
     },
     /// An event of a sub-agent.
     Below {
         /// The context of the sub-agent.
         context_id: String,
-        /// The event.
+        /// What happened in the sub-agent.
         event: Box<Event>,
     },
     /// A note for the user.
     Notice(Notice),
-    /// The turn ended.
+    /// No other event of the turn follows.
     Ends,
 }
 
@@ -187,9 +204,12 @@ enum Line<'a> {
         name: Option<&'a str>,
         data: &'a str,
     },
-    Summarising,
+    // The name that programs already read.
+    #[serde(rename = "summarising")]
+    Summarizing,
     Folded {
-        reason: &'a str,
+        reason: String,
+        reasons: &'a Reasons,
         before: usize,
         after: usize,
     },
@@ -209,6 +229,10 @@ enum Line<'a> {
         id: &'a str,
         name: &'a str,
         arguments: &'a str,
+    },
+    Output {
+        id: &'a str,
+        line: &'a str,
     },
     Result {
         id: &'a str,
@@ -270,6 +294,7 @@ impl<'a> Line<'a> {
             },
             Event::Failed { kind, why } => Self::Failed { kind: *kind, why },
             Event::ToolBegins { id, name, arguments, .. } => Self::Tool { id, name, arguments },
+            Event::Output { id, line } => Self::Output { id, line },
             Event::ToolEnds { id, name, text, failed, took, changes, whole, .. } => Self::Result {
                 id,
                 name,
@@ -310,9 +335,10 @@ impl<'a> Line<'a> {
                 Self::Retry { why: why.to_string(), wait_ms: wait.as_millis() }
             }
             CallEvent::Model(model) => Self::Model { model },
-            CallEvent::Summarising => Self::Summarising,
-            CallEvent::Folded { reason, before, after } => {
-                Self::Folded { reason, before: *before, after: *after }
+            CallEvent::Summarizing => Self::Summarizing,
+            CallEvent::Folded { reasons, before, after } => {
+                let (before, after) = (*before, *after);
+                Self::Folded { reason: reasons.to_string(), reasons, before, after }
             }
             CallEvent::Notice(notice) => Self::Notice { text: notice.to_string() },
             CallEvent::Raw(raw) => Self::Raw { name: raw.name.as_deref(), data: &raw.data },

@@ -27,7 +27,7 @@ pub fn before(log: &Log, days: u64) -> i64 {
 /// The workspace of a session.
 #[derive(Clone, Debug)]
 pub struct Workspace {
-    /// The directory.
+    /// The absolute path of the directory.
     pub path: String,
     /// The session that owns it.
     session: String,
@@ -73,7 +73,7 @@ pub fn old(
     let erased: HashSet<&str> = erased.iter().map(String::as_str).collect();
     let is_old = |session: &Session| {
         own != Some(session.id.as_str())
-            && (session.active < since || erased.contains(session.id.as_str()))
+            && (session.idle_since() < since || erased.contains(session.id.as_str()))
     };
     let (old, others): (Vec<Session>, Vec<Session>) =
         log.sessions(&Filter::default())?.into_iter().partition(is_old);

@@ -22,7 +22,7 @@ pub(crate) struct Lease {
     _locked: Option<File>,
 }
 
-/// How often a locked directory is tried again. A command that another thread of this process is
+/// How many times locking a directory is retried. A command that another thread of this process is
 /// starting has a copy of every file until it executes, also of a lock that was just released.
 const LOCK_TRIES: usize = 10;
 

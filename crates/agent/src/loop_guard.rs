@@ -19,7 +19,7 @@ const MAX_UNSUCCESSFUL: usize = 8;
 pub(crate) enum Halt {
     /// The call is refused; the text is its result.
     Call(String),
-    /// The turn ends.
+    /// The turn must end, for this reason.
     Turn(EndReason),
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use waterline_memory::NoteError;
 
+use crate::cause::Cause;
 use crate::changes::{FileOutcome, MovedFile, Unrecorded};
 
 /// A notice for the user about a turn or its settings.
@@ -26,7 +27,18 @@ pub enum Notice {
     /// part of a template.
     Template(String),
     /// An instruction file cannot be read, for this reason.
-    Instructions(String),
+    Instructions(Cause),
+    /// An instruction file imports something that does not exist or is outside the project.
+    Import {
+        /// The file.
+        file: String,
+        /// The path that it names.
+        name: String,
+    },
+    /// These instruction files changed on disk. Their text is sent with the next message.
+    InstructionsChanged(Vec<String>),
+    /// These instruction files are too long to be sent as a whole.
+    InstructionsTruncated(Vec<String>),
     /// Tools are described to the model in short, because all definitions take too much of the
     /// window.
     ToolsInShort {
@@ -65,22 +77,41 @@ impl fmt::Display for Notice {
                 FileOutcome::TooLarge => {
                     write!(f, "{path}: not restored: it is too large to be recorded")
                 }
+                FileOutcome::NotRecorded => {
+                    write!(f, "{path}: not restored: ignored and generated files are not recorded")
+                }
+                FileOutcome::Repository => {
+                    write!(f, "{path}: what commands did there, such as commits, was not undone")
+                }
+                FileOutcome::Link => {
+                    write!(f, "{path}: not restored: symbolic links are not recorded")
+                }
                 FileOutcome::Failed(why) => write!(f, "{path}: not restored: {why}"),
             },
             Self::Unrecorded(found) => found.fmt(f),
             Self::Memory(error) => error.fmt(f),
             Self::Template(text) => write!(
                 f,
-                "no longer remembered, because you sent it in more than three sessions, as a template \
-                 does: {text}"
+                "no longer remembered, because you sent it in more than three sessions, as a \
+                 template does: {text}"
             ),
             Self::Instructions(why) => write!(f, "instruction file ignored: {why}"),
+            Self::Import { file, name } => write!(
+                f,
+                "{file}: @{name} is not imported: it does not exist, or is outside the project"
+            ),
+            Self::InstructionsChanged(files) => {
+                write!(f, "instructions changed; the model is told: {}", files.join(", "))
+            }
+            Self::InstructionsTruncated(files) => {
+                write!(f, "instructions too long, so the end is left out: {}", files.join(", "))
+            }
             Self::ToolsInShort { count, share } => {
                 let are = if *count == 1 { "tool is" } else { "tools are" };
                 write!(
                     f,
-                    "the tool definitions take more than 1/{share} of the window; {count} {are} described \
-                     to the model in short"
+                    "the tool definitions take more than 1/{share} of the window; {count} {are} \
+                     described to the model in short"
                 )
             }
             Self::TokenThreshold { threshold, max } => write!(

@@ -68,12 +68,12 @@ impl Observers {
 }
 
 /// Passes the events of a sub-agent to the observers of the agent that started it.
-pub(crate) struct Below {
+pub(crate) struct SubAgentObserver {
     pub(crate) context_id: String,
     pub(crate) above: Observers,
 }
 
-impl Observer for Below {
+impl Observer for SubAgentObserver {
     fn on_event(&self, source: &Source, event: &Event) {
         let event =
             Event::Below { context_id: self.context_id.clone(), event: Box::new(event.clone()) };

@@ -5,7 +5,7 @@
 mod phrases;
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use futures_util::{StreamExt as _, stream};
 use waterline::message::{Message, Role, ToolCall};
@@ -16,8 +16,9 @@ use waterline_provider::answer::{Answer, Delta, Stop, Usage};
 use waterline_provider::{Event, EventStream, Model, Request, wire};
 use waterline_session::{ModelTarget, WindowSource};
 
-use self::phrases::{CHINESE, ENGLISH, Phrases, phrases_for};
+use self::phrases::{Phrases, is_chinese, phrases};
 use crate::environment::without_notes;
+use crate::tool::{LIST_FILES, READ_FILE};
 
 /// The name of the offline model.
 pub const NAME: &str = "offline";
@@ -31,12 +32,20 @@ const RESULT_CHARS: usize = 4_000;
 /// Maximum number of quotations.
 const MAX_QUOTES: usize = 4;
 
-/// The offline model. Until it is connected to a log, it knows only the context of each call.
+/// How to connect a real model, which the offline model adds to its description of itself.
+#[derive(Clone, Debug, Default)]
+pub struct Hints {
+    /// For a question in English or another language without a text.
+    pub english: String,
+    /// In Chinese, for questions in Chinese.
+    pub chinese: String,
+}
+
+/// The offline model. Without a log it knows only the context of each call.
 #[derive(Clone, Debug, Default)]
 pub struct Offline {
-    hint: String,
-    /// Shared by all clones: models are chosen before the log is opened.
-    sources: Arc<OnceLock<Sources>>,
+    hints: Hints,
+    sources: Option<Sources>,
 }
 
 /// The sources of quotations.
@@ -46,26 +55,33 @@ struct Sources {
     memory: Option<Arc<Memory>>,
 }
 
+impl Sources {
+    /// Returns the memory of the owner of a session. Blocks.
+    fn memory(&self, session: Option<&str>) -> Option<Memory> {
+        let session = session.and_then(|id| self.log.session(id).ok());
+        let owner = session.and_then(|session| session.user);
+        self.memory.as_ref().map(|memory| memory.of_owner(owner.as_deref()))
+    }
+}
+
 impl Offline {
-    /// Returns the offline model. `hint` says how to connect a real model; it is added to the
-    /// model's description of itself.
-    pub fn new(hint: impl Into<String>) -> Self {
-        Self { hint: hint.into(), sources: Arc::default() }
+    /// Returns the offline model.
+    #[must_use]
+    pub fn new(hints: Hints) -> Self {
+        Self { hints, sources: None }
+    }
+
+    /// Returns the offline model of a log: it quotes from the sessions there and from a memory.
+    #[must_use]
+    pub fn of_log(self, log: Log, memory: Option<Arc<Memory>>) -> Self {
+        Self { sources: Some(Sources { log, memory }), ..self }
     }
 
     /// Returns the offline model as a target for session configurations.
     #[must_use]
     pub fn target(&self) -> ModelTarget {
-        let source = WindowSource::Catalogue;
+        let source = WindowSource::Catalog;
         ModelTarget { window_source: source, ..ModelTarget::new(NAME, self.clone()) }
-    }
-
-    /// Lets this model and its clones quote from a log and from a memory. The first log counts.
-    /// An agent connects the model of its configuration
-    /// ([`AgentConfig::offline`](crate::AgentConfig::offline)) when it opens its session.
-    pub fn connect(&self, log: &Log, memory: Option<Arc<Memory>>) {
-        // An error means it is connected already, to the same log.
-        drop(self.sources.set(Sources { log: log.clone(), memory }));
     }
 }
 
@@ -79,7 +95,7 @@ impl Model for Offline {
         }))
     }
 
-    fn can_summarise(&self) -> bool {
+    fn can_summarize(&self) -> bool {
         false
     }
 }
@@ -110,18 +126,22 @@ impl Call {
         let messages: usize = request.messages.iter().map(|message| counter.message(message)).sum();
         let tools: usize = request.tools.iter().map(|tool| counter.tool(tool)).sum();
         let is_question = |message: &&&Message| message.role == Role::User && message.has_text();
-        let question = request.messages.iter().rev().find(is_question);
-        let phrases = phrases_for(&question.map(|message| written(message)).unwrap_or_default());
+        let questions = request.messages.iter().rev().filter(is_question);
+        let is_chinese = is_chinese(questions.map(|message| written(message)));
+        let phrases = phrases(is_chinese);
         Self {
             phrases,
             newest: request.messages.last().map(|message| (*message).clone()),
-            is_known: request.messages.iter().any(|message| message.text().contains(phrases.about)),
+            is_known: request
+                .messages
+                .iter()
+                .any(|message| message.text().contains(&phrases.about)),
             tools: request.tools.iter().map(|tool| tool.name.clone()).collect(),
             tokens: messages + tools,
             messages: request.messages.len(),
             session: request.session.map(str::to_owned),
-            hint: offline.hint.clone(),
-            sources: offline.sources.get().cloned(),
+            hint: if is_chinese { &offline.hints.chinese } else { &offline.hints.english }.clone(),
+            sources: offline.sources.clone(),
         }
     }
 
@@ -143,27 +163,28 @@ impl Call {
         let lines = message.results().map(|result| {
             let what = result.name.as_deref().unwrap_or(tool);
             let how = if result.is_error { failed } else { returned };
-            format!("{what} {how}:\n{}", truncate(&result.text(), RESULT_CHARS))
+            format!("{what} {how}\n{}", verbatim(&truncate(&result.text(), RESULT_CHARS)))
         });
         Message::assistant(lines.collect::<Vec<_>>().join("\n\n"))
     }
 
     fn about(&self) -> String {
-        format!("{} {}", self.phrases.about, self.hint).trim_end().to_owned()
+        let Phrases { about, space, .. } = self.phrases;
+        format!("{about}{space}{}", self.hint).trim_end().to_owned()
     }
 
     async fn reply(&self, question: &str) -> Message {
         let has = |tool: &str| self.tools.iter().any(|known| known == tool);
         let text = match parse_request(question) {
-            Some(SimpleRequest::List(path)) if has("list_files") => {
+            Some(SimpleRequest::List(path)) if has(LIST_FILES) => {
                 let path = path.map_or_else(
                     || serde_json::json!({}),
                     |path| serde_json::json!({ "path": path }),
                 );
-                return self.call("list_files", &path);
+                return self.call(LIST_FILES, &path);
             }
-            Some(SimpleRequest::Read(path)) if has("read_file") => {
-                return self.call("read_file", &serde_json::json!({ "path": path }));
+            Some(SimpleRequest::Read(path)) if has(READ_FILE) => {
+                return self.call(READ_FILE, &serde_json::json!({ "path": path }));
             }
             Some(SimpleRequest::Remember(what)) => self.remember(what).await,
             _ => self.quote(question).await,
@@ -179,29 +200,39 @@ impl Call {
     }
 
     async fn remember(&self, what: &str) -> String {
-        let sources = self.sources.clone();
-        let Some((memory, log)) = sources.and_then(|from| Some((from.memory?, from.log))) else {
-            return format!("{}{what}", self.phrases.logged);
-        };
         let text = what.to_owned();
         let session = self.session.clone();
-        let remember = move || {
-            let source = session.and_then(|id| newest(&log, id).ok());
-            memory.remember(&text, source)
+        let remember = move |sources: &Sources| {
+            let memory = sources.memory(session.as_deref())?;
+            let source = session.and_then(|id| newest(&sources.log, id).ok());
+            Some(memory.remember(&text, source))
         };
-        match tokio::task::spawn_blocking(remember).await {
-            Ok(Ok(_)) => format!("{}{what}", self.phrases.saved),
-            Ok(Err(error)) => format!("{}{error}", self.phrases.not_saved),
-            Err(_) => self.phrases.ending.to_owned(),
+        match self.read(remember).await {
+            Some(Some(Ok(_))) => format!("{}{what}", self.phrases.saved),
+            Some(Some(Err(error))) => format!("{}{error}", self.phrases.not_saved),
+            Some(None) => format!("{}{what}", self.phrases.logged),
+            None if self.sources.is_none() => format!("{}{what}", self.phrases.logged),
+            None => self.phrases.ending.clone(),
         }
+    }
+
+    /// Runs work on the sources on one of the log's threads. Returns `None` without sources, or if
+    /// the program is ending.
+    async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Sources) -> T + Send + 'static,
+    ) -> Option<T> {
+        let sources = self.sources.clone()?;
+        let log = sources.log.handle();
+        log.run(move |_| Ok(work(&sources))).await.ok()
     }
 
     /// Quotes what the session and the memory contain about a question.
     async fn quote(&self, question: &str) -> String {
         let mut quotes = self.matching_messages(question).await;
-        let Phrases { brief, nothing, matching, memory, .. } = self.phrases;
+        let Phrases { brief, nothing, matching, .. } = self.phrases;
         let remembered = self.remembered(question).await.into_iter();
-        quotes.extend(remembered.map(|line| format!("- {memory}, {line}")));
+        quotes.extend(remembered.map(|line| format!("- {}", self.phrases.memory(&line))));
         let about = if self.is_known { (*brief).to_owned() } else { self.about() };
         if quotes.is_empty() {
             return format!("{nothing}\n\n{about}");
@@ -211,42 +242,43 @@ impl Call {
 
     /// Returns messages of the session that contain words of the question.
     async fn matching_messages(&self, question: &str) -> Vec<String> {
-        let (Some(sources), Some(id)) = (self.sources.clone(), self.session.clone()) else {
-            return Vec::new();
-        };
+        let Some(id) = self.session.clone() else { return Vec::new() };
         let words = words(question);
-        let found = tokio::task::spawn_blocking(move || {
+        let find = move |sources: &Sources| {
             let session = sources.log.session(&id)?;
             let numbering = sources.log.numbering(&session)?;
             let tip = session.tip.position();
-            let hits = words.iter().map(|word| sources.log.search(word, Some(&id), MAX_QUOTES * 4));
-            let hits = hits.collect::<Result<Vec<_>, _>>()?.into_iter().flatten();
+            let hits = words
+                .iter()
+                .map(|word| sources.log.search(word, Some(&id), MAX_QUOTES * 4))
+                .collect::<Result<Vec<_>, _>>()?
+                .into_iter()
+                .flatten();
             let earlier = hits.filter(|hit| hit.entry.position < tip).collect::<Vec<_>>();
             Ok::<_, waterline_log::LogError>((earlier, numbering))
-        });
-        let (hits, numbering) = found.await.ok().and_then(Result::ok).unwrap_or_default();
+        };
+        let (hits, numbering) = self.read(find).await.and_then(Result::ok).unwrap_or_default();
         // Messages with the most matching words come first, then the newest.
         let mut passages: BTreeMap<u64, (u32, String)> = BTreeMap::new();
         for hit in hits {
             let message = hit.entry.message(wire::parse_stored);
             // Skips the model's own quotations and the system prompt.
             let is_own = message.role == Role::Assistant
-                && [&ENGLISH, &CHINESE].iter().any(|own| {
+                && [false, true].map(phrases).iter().any(|own| {
                     let text = message.text();
-                    text.contains(own.about) || text.contains(own.brief)
+                    text.contains(&own.about) || text.contains(&own.brief)
                 });
             let is_quotable = message.has_text() || hit.artifact.is_some();
             if is_own || message.role == Role::System || !is_quotable {
                 continue;
             }
             let position = hit.entry.position;
-            let role = message.role.name();
             let quote = match &hit.artifact {
                 Some(_) => hit.passage(question, QUOTE_CHARS, wire::parse_stored),
                 None => truncate(&written(&message), QUOTE_CHARS),
             };
             let number = numbering.count(position);
-            let line = format!("- {} {number}, {role}: {quote}", self.phrases.message);
+            let line = format!("- {}", self.phrases.message(number, message.role, &quote));
             passages.entry(position).or_insert((0, line)).0 += hit.score / 100;
         }
         let mut ranked: Vec<(u64, (u32, String))> = passages.into_iter().collect();
@@ -254,23 +286,28 @@ impl Call {
         ranked.into_iter().map(|(_, (_, line))| line).take(MAX_QUOTES).collect()
     }
 
-    async fn remembered(&self, question: &str) -> Vec<String> {
-        let Some(memory) = self.sources.as_ref().and_then(|sources| sources.memory.clone()) else {
-            return Vec::new();
-        };
+    async fn remembered(&self, question: &str) -> Vec<Remembered> {
         let question = question.to_owned();
-        let found = tokio::task::spawn_blocking(move || memory.find(&question, MAX_QUOTES)).await;
-        let lines = found.ok().and_then(Result::ok).unwrap_or_default();
-        let mark = |line: &Remembered| if line.is_superseded { ", superseded" } else { "" };
-        lines.iter().map(|line| format!("{}{}: {}", line.place, mark(line), line.text)).collect()
+        let session = self.session.clone();
+        let find = move |sources: &Sources| {
+            sources.memory(session.as_deref())?.find(&question, MAX_QUOTES).ok()
+        };
+        self.read(find).await.flatten().unwrap_or_default()
     }
+}
+
+/// Returns a text as a code block, so that a terminal does not read file names as Markdown.
+fn verbatim(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}\n{text}\n{fence}")
 }
 
 /// Returns the newest message of a session, as the source of a memory.
 fn newest(log: &Log, session: String) -> waterline_log::Result<Source> {
     let stored = log.session(&session)?;
     let message = log.numbering(&stored)?.count(stored.tip.position());
-    Ok(Source { session, message })
+    Ok(Source::new(session, message))
 }
 
 /// Words that are too common to search for.
@@ -278,6 +315,9 @@ const COMMON: [&str; 24] = [
     "the", "and", "are", "was", "for", "you", "how", "who", "why", "can", "did", "has", "not",
     "what", "when", "where", "which", "with", "that", "this", "have", "does", "about", "there",
 ];
+
+/// How a request may begin. It means nothing to the offline model.
+const POLITE: [&str; 8] = ["please ", "hello, ", "hi, ", "你好", "您好", "请", "帮我", "麻烦"];
 
 /// A request that the offline model can carry out.
 #[derive(Debug, PartialEq, Eq)]
@@ -296,12 +336,16 @@ fn words(question: &str) -> Vec<String> {
 
 /// Recognizes a request that the offline model can carry out.
 fn parse_request(question: &str) -> Option<SimpleRequest<'_>> {
+    let mut question = question;
+    while let Some(rest) = POLITE.iter().find_map(|start| strip_start(question, start)) {
+        question = rest.trim_start_matches([',', '，', '！', '!', ' ']);
+    }
     let after = |prefixes: &[&str]| {
-        let rest = prefixes.iter().find_map(|&prefix| {
-            let head = question.get(..prefix.len())?;
-            head.eq_ignore_ascii_case(prefix).then(|| question.get(prefix.len()..)).flatten()
-        })?;
-        let rest = rest.trim().trim_end_matches(['?', '.', '!', '。', '？']);
+        let rest = prefixes
+            .iter()
+            .find_map(|prefix| strip_start(question, prefix))?
+            .trim()
+            .trim_end_matches(['?', '.', '!', '。', '？']);
         Some(rest.trim().trim_matches(['"', '`', '\'']))
     };
     if let Some(rest) = after(&["list files", "list the files", "ls", "列出文件"]) {
@@ -321,10 +365,19 @@ fn parse_request(question: &str) -> Option<SimpleRequest<'_>> {
         "show me ",
         "show ",
         "cat ",
+        "读取文件",
+        "打开文件",
         "读取",
         "打开",
     ])?;
+    let rest = rest.trim_end_matches("文件").trim();
     (!rest.is_empty() && !rest.contains(char::is_whitespace)).then_some(SimpleRequest::Read(rest))
+}
+
+/// Removes the start of a text, in any case.
+fn strip_start<'a>(text: &'a str, start: &str) -> Option<&'a str> {
+    let head = text.get(..start.len())?;
+    head.eq_ignore_ascii_case(start).then(|| text.get(start.len()..)).flatten()
 }
 
 fn truncate(text: &str, chars: usize) -> String {
@@ -342,8 +395,13 @@ mod tests {
         assert_eq!(parse_request("list files"), Some(SimpleRequest::List(None)));
         assert_eq!(parse_request("List the files in src?"), Some(SimpleRequest::List(Some("src"))));
         assert_eq!(parse_request("列出文件"), Some(SimpleRequest::List(None)));
+        assert_eq!(parse_request("你好，请列出文件"), Some(SimpleRequest::List(None)));
+        assert_eq!(parse_request("Please list files"), Some(SimpleRequest::List(None)));
         assert_eq!(parse_request("read `src/main.rs`."), Some(SimpleRequest::Read("src/main.rs")));
         assert_eq!(parse_request("read between the lines"), None);
+        for read in ["读取 notes.txt", "读取 notes.txt 文件。", "读取文件 notes.txt"] {
+            assert_eq!(parse_request(read), Some(SimpleRequest::Read("notes.txt")), "{read}");
+        }
         assert_eq!(
             parse_request("Remember that the door code is 4711"),
             Some(SimpleRequest::Remember("the door code is 4711"))

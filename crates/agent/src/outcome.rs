@@ -20,7 +20,7 @@ pub enum Ending {
     Waiting(Waiting),
     /// Another role takes over.
     HandOff {
-        /// The role.
+        /// The name of the role that takes over.
         to: String,
         /// The summary and paths for that role.
         package: Value,
@@ -31,6 +31,8 @@ pub enum Ending {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Outcome {
+    /// The id of the run: events, checkpoints and the state name it too.
+    pub run_id: String,
     /// How it ended.
     pub ending: Ending,
     /// The text of the last answer.

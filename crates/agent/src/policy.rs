@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::cause::Cause;
 use waterline::policy::Policy;
 use waterline_log::Session;
 use waterline_session::SessionConfig;
@@ -13,14 +14,13 @@ use crate::error::AgentError;
 
 /// The default policy. A session that is created without a choice stores this name, so a session
 /// with it leaves the choice to its role, its settings and its model.
-pub const DEFAULT_POLICY: &str = "auto";
+pub use waterline::policy::DEFAULT_POLICY;
 
 /// Policy keys to override, with their values.
 pub type PolicyKeys = Vec<(String, String)>;
 
 /// Loads a policy by name or file, with some keys overridden.
-pub type LoadPolicy =
-    Arc<dyn Fn(&str, &[(String, String)]) -> Result<Policy, String> + Send + Sync>;
+pub type LoadPolicy = Arc<dyn Fn(&str, &[(String, String)]) -> Result<Policy, Cause> + Send + Sync>;
 
 /// The sources that can name a policy, apart from the session.
 #[derive(Clone)]
@@ -54,9 +54,8 @@ pub struct ModelPolicy {
 
 impl Default for Policies {
     fn default() -> Self {
-        let load: LoadPolicy = Arc::new(|name, keys| {
-            Policy::preset_with(name, keys).map_err(|error| error.to_string())
-        });
+        let load: LoadPolicy =
+            Arc::new(|name, keys| Policy::preset_with(name, keys).map_err(Cause::from));
         Self {
             caller: None,
             keys: PolicyKeys::new(),
@@ -75,6 +74,21 @@ impl fmt::Debug for Policies {
         let names = (&self.caller, self.role.as_ref().map(|role| &role.name), &self.config);
         f.debug_tuple("Policies").field(&names).finish()
     }
+}
+
+/// What is chosen for a session and a model.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Choice {
+    /// A policy by name, or the default, with some keys overridden.
+    Named {
+        /// The name; `None` if nothing names a policy.
+        name: Option<String>,
+        /// Keys to override.
+        keys: PolicyKeys,
+    },
+    /// The policy of a role or a setting.
+    Made(Box<Policy>),
 }
 
 /// The source that names the effective policy.
@@ -114,17 +128,36 @@ impl Policies {
     /// # Errors
     /// When the policy does not exist, or a key is invalid.
     pub fn of(&self, session: &Session, model: &str) -> Result<Option<Policy>, AgentError> {
+        let (name, keys) = match self.choose(session, model) {
+            Choice::Made(policy) => return Ok(Some(*policy)),
+            Choice::Named { name: None, keys } if keys.is_empty() => return Ok(None),
+            Choice::Named { name, keys } => (name, keys),
+        };
+        let name = name.as_deref().unwrap_or(DEFAULT_POLICY);
+        (self.load)(name, &keys).map(Some).map_err(AgentError::Unusable)
+    }
+
+    /// Chooses the policy for a session and a model, without loading it.
+    #[must_use]
+    pub fn choose(&self, session: &Session, model: &str) -> Choice {
         let own = self.models.get(model).cloned().unwrap_or_default();
         let stored = session.policy.as_deref();
-        let name = match self.source(stored, own.name.as_deref()) {
-            Source::Role => return Ok(self.role.clone()),
-            Source::Made => return Ok(self.made.clone()),
+        let source = self.source(stored, own.name.as_deref());
+        let made = match source {
+            Source::Role => self.role.as_ref(),
+            Source::Made => self.made.as_ref(),
+            _ => None,
+        };
+        if let Some(made) = made {
+            return Choice::Made(Box::new(made.clone()));
+        }
+        let name = match source {
             Source::Caller => self.caller.as_deref(),
             Source::Session => stored,
             Source::User => self.user.name.as_deref(),
             Source::Config => self.config.as_deref(),
             Source::Model => own.name.as_deref(),
-            Source::Default => None,
+            Source::Role | Source::Made | Source::Default => None,
         };
         let overrides = session.overrides.iter().map(|(key, value)| (key.clone(), value.clone()));
         let keys: PolicyKeys = own
@@ -135,10 +168,7 @@ impl Policies {
             .chain(overrides)
             .chain(self.keys.iter().cloned())
             .collect();
-        if name.is_none() && keys.is_empty() {
-            return Ok(None);
-        }
-        (self.load)(name.unwrap_or(DEFAULT_POLICY), &keys).map(Some).map_err(AgentError::Setting)
+        Choice::Named { name: name.map(str::to_owned), keys }
     }
 
     /// Returns the keys that the user prefers for a policy.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use waterline::phrase::Phrase;
 
 /// The risk of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
@@ -76,6 +77,8 @@ pub enum RiskCause {
     Unsandboxed,
     /// The call changes these protected paths.
     Protected(Vec<String>),
+    /// The command changes what git stores about a repository, but not its settings and hooks.
+    Repository,
     /// The call stays in the agent's directories.
     OwnDirectories,
     /// The command is sandboxed.
@@ -96,7 +99,9 @@ impl fmt::Display for ApprovalReason {
             Self::EveryCall => f.write_str("every call needs approval"),
             Self::Rule => f.write_str("one of your rules requires approval"),
             Self::Risk { level, cause } => write!(f, "{} risk: {cause}", level.name()),
-            Self::FirstChange(paths) => write!(f, "it is the first change in {}", join(paths)),
+            Self::FirstChange(paths) => {
+                write!(f, "it is the first change of a file in {}", join(paths))
+            }
             Self::CommandChange(paths) => write!(f, "commands can change files in {}", join(paths)),
             Self::Other(text) => f.write_str(text),
         }
@@ -116,6 +121,7 @@ impl fmt::Display for RiskCause {
                     paths.join(", ")
                 );
             }
+            Self::Repository => "it changes the git repository: commits, branches or the index",
             Self::OwnDirectories => "it stays in the agent's directories",
             Self::Sandboxed => "the command is sandboxed",
             Self::Network => "it connects to a server or the network",
@@ -168,14 +174,14 @@ pub enum EndReason {
     OutputTokens(u64),
     /// A tool was called repeatedly with the same arguments.
     SameCall {
-        /// The tool.
+        /// The name of the tool.
         tool: String,
         /// Calls in a row.
         times: u64,
     },
     /// A tool failed or was refused repeatedly.
     Unsuccessful {
-        /// The tool.
+        /// The name of the tool.
         tool: String,
         /// Calls in a row.
         times: u64,
@@ -187,8 +193,8 @@ pub enum EndReason {
     /// The model hit the output token limit twice before any answer text.
     NoAnswerText,
     /// The answer does not match the required schema, for this reason.
-    Schema(String),
-    /// A step of a middleware was not approved.
+    Schema(Phrase),
+    /// An action of a middleware was not approved.
     NotApproved(ApprovalReason),
     /// The message contains personal data, which the middleware `pii` blocks.
     PersonalData,
@@ -255,7 +261,7 @@ impl fmt::Display for EndReason {
 }
 
 /// Writes a number with its unit, in the singular or the plural.
-fn counted(number: u64, unit: &str) -> String {
+pub(crate) fn counted(number: u64, unit: &str) -> String {
     if number == 1 { format!("1 {unit}") } else { format!("{number} {unit}s") }
 }
 

@@ -13,16 +13,18 @@ use crate::outcome::{Ending, Outcome};
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RunLine<'a> {
-    /// The first line.
+    /// The line that opens the output.
     Session {
         /// The id of the session.
         session: &'a str,
         /// The name of the model.
         model: &'a str,
+        /// The directory that the agent works in.
+        directory: &'a str,
     },
     /// A notice that is not an event of the turn.
     Notice {
-        /// The text.
+        /// The notice in English.
         text: &'a str,
     },
     /// The last line of a turn.
@@ -42,6 +44,8 @@ pub enum RunLine<'a> {
 pub struct AnswerLine<'a> {
     /// The id of the session.
     pub session: &'a str,
+    /// The id of the run, which checkpoints name too.
+    pub run: &'a str,
     /// The name of the model.
     pub model: &'a str,
     /// The text of the answer.
@@ -73,7 +77,7 @@ pub struct AnswerLine<'a> {
 pub enum StopName {
     /// With an answer.
     End,
-    /// At a limit.
+    /// A limit of the turn was reached.
     Limit,
     /// It was stopped.
     Halted,
@@ -93,6 +97,7 @@ impl<'a> AnswerLine<'a> {
         };
         Self {
             session: &live.session().id,
+            run: &outcome.run_id,
             model: &live.model().name,
             text: &outcome.text,
             stop,
@@ -140,6 +145,7 @@ fn is_internal(event: &Event) -> bool {
         Event::Begins
         | Event::Ends
         | Event::Failed { .. }
+        | Event::Output { .. }
         | Event::Call(CallEvent::Raw(_) | CallEvent::Sending { .. } | CallEvent::Responds) => true,
         Event::Below { event, .. } => is_internal(event),
         _ => false,
@@ -191,10 +197,10 @@ mod tests {
 
     #[test]
     fn the_lines_of_a_run_have_the_documented_names() {
-        let session = RunLine::Session { session: "s", model: "m" };
+        let session = RunLine::Session { session: "s", model: "m", directory: "/d" };
         assert_eq!(
             serde_json::to_string(&session).unwrap(),
-            r#"{"event":"session","session":"s","model":"m"}"#
+            r#"{"event":"session","session":"s","model":"m","directory":"/d"}"#
         );
     }
 }

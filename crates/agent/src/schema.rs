@@ -6,6 +6,8 @@ use std::fmt;
 
 use boon::{Compiler, SchemaIndex, Schemas, UrlLoader, ValidationError};
 use serde_json::{Value, json};
+use waterline::phrase;
+use waterline::phrase::Phrase;
 use waterline_provider::wire::Shape;
 
 use crate::error::AgentError;
@@ -38,13 +40,20 @@ pub fn read(given: &Value) -> Result<Option<AnswerSchema>, AgentError> {
             return Ok(Some(AnswerSchema { shape: Shape::Object, validator }));
         }
         (Some("json_schema"), None) => {
-            return Err(invalid("the type json_schema requires a schema"));
+            return Err(invalid(phrase!(
+                "schema-missing",
+                "the type json_schema requires a schema"
+            )));
         }
         (_, None) => given,
     };
     if !schema.is_object() {
         let shown: String = schema.to_string().chars().take(SHOWN_CHARS).collect();
-        return Err(invalid(&format!("{shown} is not a JSON schema")));
+        return Err(invalid(phrase!(
+            "schema-not-one",
+            "{shown} is not a JSON schema",
+            shown = shown
+        )));
     }
     let validator = validator(schema)?;
     let strict = given
@@ -74,13 +83,18 @@ impl AnswerSchema {
     }
 
     /// Checks an answer; the error says why it does not match.
-    pub(crate) fn check(&self, answer: &str) -> Result<(), String> {
-        let value: Value = serde_json::from_str(bare(answer))
-            .map_err(|error| format!("it is not valid JSON ({error})"))?;
+    pub(crate) fn check(&self, answer: &str) -> Result<(), Phrase> {
+        let value: Value =
+            serde_json::from_str(bare(answer)).map_err(|error| answer_not_json(&error))?;
         let mut errors = self.validator.errors(&value);
         errors.truncate(3);
-        if errors.is_empty() { Ok(()) } else { Err(errors.join("; ")) }
+        if errors.is_empty() { Ok(()) } else { Err(errors.join("; ").into()) }
     }
+}
+
+fn answer_not_json(error: &serde_json::Error) -> Phrase {
+    let error = Phrase::from(error.to_string());
+    phrase!("answer-not-json", "it is not valid JSON ({error})", error = error)
 }
 
 /// Returns the JSON of an answer, without the code fence that models put around it.
@@ -127,8 +141,11 @@ fn validator(schema: &Value) -> Result<Validator, AgentError> {
     let mut compiler = Compiler::new();
     compiler.use_loader(Box::new(NoDocuments));
     let mut schemas = Schemas::new();
-    compiler.add_resource(NAME, schema.clone()).map_err(|error| invalid(&error.to_string()))?;
-    let root = compiler.compile(NAME, &mut schemas).map_err(|error| invalid(&error.to_string()))?;
+    compiler
+        .add_resource(NAME, schema.clone())
+        .map_err(|error| invalid(error.to_string().into()))?;
+    let root =
+        compiler.compile(NAME, &mut schemas).map_err(|error| invalid(error.to_string().into()))?;
     Ok(Validator { schemas, root })
 }
 
@@ -142,10 +159,12 @@ fn collect(error: &ValidationError<'_, '_>, found: &mut Vec<String>) {
     error.causes.iter().for_each(|cause| collect(cause, found));
 }
 
-fn invalid(why: &str) -> AgentError {
-    AgentError::Setting(format!(
+fn invalid(why: Phrase) -> AgentError {
+    AgentError::Setting(phrase!(
+        "setting-schema",
         "invalid answer schema: {why}; expected a JSON schema, or {{\"type\": \"json_object\"}} \
-         for any object"
+         for any object",
+        why = why
     ))
 }
 
@@ -169,8 +188,11 @@ mod tests {
         ] {
             let read = schema_of(&given);
             assert_eq!(read.check("```json\n{\"n\": 4}\n```"), Ok(()), "{given}");
-            assert!(read.check("{\"n\": \"four\"}").unwrap_err().contains("/n"), "{given}");
-            assert!(read.check("four").unwrap_err().contains("not valid JSON"), "{given}");
+            assert!(
+                read.check("{\"n\": \"four\"}").unwrap_err().as_str().contains("/n"),
+                "{given}"
+            );
+            assert!(read.check("four").unwrap_err().as_str().contains("not valid JSON"), "{given}");
             assert!(read.request().contains("\"required\":[\"n\"]"), "{given}");
             assert_eq!(
                 *read.shape(),

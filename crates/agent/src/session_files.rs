@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use waterline_log::{AsyncLog, Id, Log, LogError, Refusal, Session};
+use waterline_log::{AsyncLog, Id, Log, LogError, Session};
 use waterline_sandbox::workspace::{Grant, Workspace, is_same};
-use waterline_session::SessionError;
 
 use crate::changes::{MovedFile, apply_moves, plan_moves};
 use crate::error::AgentError;
@@ -24,8 +23,8 @@ pub struct SessionFiles<'a> {
 
 impl SessionFiles<'_> {
     /// Prepares a move: call this before the session's tip is moved in the log, and
-    /// [`MovingFiles::finish`] after it. No other process can work in the session until then. If the
-    /// process ends in between, the next turn moves the files.
+    /// [`MovingFiles::finish`] after it. No other process can work in the session until then. If
+    /// the process ends in between, the next turn moves the files.
     ///
     /// # Errors
     /// [`AgentError::InUse`] if another process works in the session, [`AgentError::NoWorkspace`]
@@ -39,10 +38,7 @@ impl SessionFiles<'_> {
         let (current, newest) =
             log.run(move |log| Ok((log.session(&id)?, log.newest_id(&id)?))).await?;
         // The files match the start of a move that was interrupted, not the newest message.
-        let at = match Local::of(&current)?.files_at {
-            Some(unfinished) => Some(unfinished.parse::<Id>()?),
-            None => newest,
-        };
+        let at = Local::of(&current)?.files_at.or(newest);
         let moving = MovingFiles { log, session, workspace, lease, at };
         moving.set_files_at(at).await?;
         Ok(moving)
@@ -55,8 +51,8 @@ impl SessionFiles<'_> {
         let path = path
             .filter(|path| path.parent().is_some_and(|parent| is_same(parent, self.workspaces)))
             .ok_or_else(|| AgentError::NoWorkspace { session: self.session.id.clone() })?;
-        let owner = Local::of(self.session)?.workspace_of;
-        let owner = owner.unwrap_or_else(|| self.session.id.clone());
+        let owner =
+            Local::of(self.session)?.workspace_of.unwrap_or_else(|| self.session.id.clone());
         Ok(Workspace::open(path, &owner, self.grants)?)
     }
 }
@@ -82,13 +78,13 @@ impl MovingFiles {
     pub async fn finish(self) -> Result<Vec<MovedFile>, AgentError> {
         let Some(from) = self.at else { return Ok(Vec::new()) };
         let moving = self;
-        let log = moving.log.blocking().clone();
-        let moved = tokio::task::spawn_blocking(move || {
-            let moves = plan_moves(&log, &moving.session, from)?;
-            let moved = apply_moves(&log, &moving.workspace, &moves, |_| false);
-            Ok::<_, AgentError>((moving, moved))
+        let log = moving.log.clone();
+        let moved = log.run(move |log| {
+            let moves = plan_moves(log, &moving.session, from)?;
+            let moved = apply_moves(log, &moving.workspace, &moves, |_| false);
+            Ok((moving, moved))
         });
-        let (moving, moved) = moved.await.map_err(|_| SessionError::Ending)??;
+        let (moving, moved) = moved.await?;
         moving.set_files_at(None).await?;
         Ok(moved)
     }
@@ -99,9 +95,8 @@ impl MovingFiles {
         let store = move |log: &Log| {
             fence.check(log)?;
             let mut current = log.session(&id)?;
-            let at = at.map(|id| id.to_string());
             let edited = edit(&mut current, |_, local| local.files_at = at);
-            edited.map_err(|error| LogError::Refused(Refusal::Other(error.to_string())))?;
+            edited.map_err(|error| LogError::Refused(error.to_string().into()))?;
             log.save(&current)
         };
         Ok(self.log.write(store).await?)

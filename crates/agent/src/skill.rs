@@ -18,7 +18,7 @@ const NAME_CHARS: usize = 60;
 /// Maximum length of a description.
 const DESCRIPTION_CHARS: usize = 500;
 
-/// A skill.
+/// Instructions for one kind of work, which the model reads when it needs them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skill {
     /// The name of the directory.
@@ -27,7 +27,7 @@ pub struct Skill {
     pub name: String,
     /// What the skill does and when to use it.
     pub description: String,
-    /// The directory.
+    /// The directory with `SKILL.md` and the files it refers to.
     pub directory: PathBuf,
 }
 
@@ -37,9 +37,9 @@ pub struct Skill {
 pub enum SkillProblem {
     /// It came with a project and is a link.
     Link(PathBuf),
-    /// It is invalid.
+    /// Its `SKILL.md` cannot be read as a skill.
     Invalid {
-        /// Its directory.
+        /// The directory of the skill.
         path: PathBuf,
         /// What is wrong with it.
         why: Phrase,

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
-use test_bed::{TestBed, calls, model, says};
+use test_bed::{Line, TestBed, calls, model, says};
 use waterline_agent::approval::{Approval, CallRequest, Decision, Mode, Ruling, rule};
 use waterline_agent::tool::{
-    CallInfo, Callable, Capability, Failure, Output, ToolContext, Toolbox, info_of,
+    CallInfo, Callable, Capability, Failure, Output, Subject, ToolContext, Toolbox, info_of,
 };
 use waterline_agent::{ApprovalReply, Local, UserInput};
 use waterline_sandbox::{Grant, Shell};
@@ -210,10 +210,7 @@ fn info(tool: &str, arguments: &str) -> CallInfo {
 fn decide(approval: &Approval, tool: &str, arguments: &Value) -> Decision {
     let arguments = arguments.to_string();
     let info = info(tool, &arguments);
-    approval.decide(
-        CallRequest { tool, info: &info, arguments: &arguments, identity: None },
-        &Local::default(),
-    )
+    approval.decide(CallRequest::new(tool, &info, &arguments), &Local::default())
 }
 
 fn bash(approval: &Approval, command: &str) -> Decision {
@@ -348,6 +345,20 @@ fn changes_to_files_that_programs_run_need_approval() {
     }
 }
 
+/// The rules about files apply to every tool that writes one, whatever its name is.
+#[test]
+fn a_file_tool_of_the_users_own_needs_the_same_approval() {
+    let approval = confined();
+    let save = |path: &str| {
+        let subject = Subject::Path(path.to_owned());
+        let info = CallInfo { capability: Capability::Write, subject, ..CallInfo::default() };
+        let asked = CallRequest::new("save", &info, "{}");
+        approval.decide(asked, &Local::default())
+    };
+    assert!(is_asked(&save(".npmrc")) && is_asked(&save("a/../.github/workflows/ci.yml")));
+    assert_eq!(save("notes.txt"), Decision::Run);
+}
+
 /// A rule that allows calls is matched against what a call does, not against other arguments.
 #[test]
 fn a_rule_allows_only_what_it_was_written_for() {
@@ -375,6 +386,14 @@ fn a_rule_allows_only_what_it_was_written_for() {
     assert_eq!(decide(&allows("now", ""), "now", &json!({})), Decision::Run);
 }
 
+/// To ask before a question is shown would be a question about a question.
+#[test]
+fn a_question_to_the_user_needs_no_approval() {
+    let approval = Approval { mode: Mode::All, ..confined() };
+    assert_eq!(decide(&approval, "ask_human", &json!({"question": "which?"})), Decision::Run);
+    assert!(is_asked(&decide(&approval, "now", &json!({}))));
+}
+
 /// A rule that denies calls matches any text.
 #[test]
 fn a_rule_denies_whatever_text_it_matches() {
@@ -398,16 +417,76 @@ fn protected_paths_need_approval_in_every_mode() {
     for mode in [Mode::Selective, Mode::Custom, Mode::None] {
         let approval = Approval { mode, ..confined() };
         let decision = decide(&approval, "run_bash_command", &commit(&[".git"]));
-        let Decision::Ask { reason, may_always: true, in_advance: true } = decision else {
+        let Decision::Ask { reason, may_always: true, in_advance: false } = decision else {
             panic!("{mode:?}")
         };
-        assert!(reason.to_string().ends_with(": .git"), "{reason}");
+        assert!(reason.to_string().contains("changes the git repository"), "{reason}");
         let decision = decide(&approval, "run_bash_command", &commit(&[".git", ".git/hooks"]));
         assert!(matches!(decision, Decision::Ask { in_advance: false, .. }), "{mode:?}");
         assert_eq!(bash(&approval, "git commit -m x"), Decision::Run, "{mode:?}");
         let approval = Approval { unprotected: vec![".git".to_owned()], ..approval };
         let decision = decide(&approval, "run_bash_command", &commit(&[".git"]));
         assert_eq!(decision, Decision::Run, "{mode:?}: the config allows it");
+    }
+}
+
+/// A rule is written for a command, and an approval for what the question shows.
+#[test]
+fn a_rule_that_allows_a_command_does_not_cover_protected_paths() {
+    let arguments = json!({"command": "make test", "protected": [".git/config", ".bashrc"]});
+    for mode in [Mode::All, Mode::Selective, Mode::Custom, Mode::None] {
+        let rules = vec![rule("run_bash_command", "^make test$", Ruling::Allow).unwrap()];
+        let approval = Approval { mode, rules, ..confined() };
+        assert_eq!(bash(&approval, "make test"), Decision::Run, "{mode:?}");
+        let decision = decide(&approval, "run_bash_command", &arguments);
+        assert!(matches!(decision, Decision::Ask { in_advance: false, .. }), "{mode:?}");
+        let text = arguments.to_string();
+        let info = info("run_bash_command", &text);
+        let names = |approval: &Approval| {
+            approval.protected_names(CallRequest::new("run_bash_command", &info, &text))
+        };
+        assert_eq!(names(&approval), [".git/config", ".bashrc"]);
+        let unprotected = vec![".git/config".to_owned()];
+        assert_eq!(names(&Approval { unprotected, ..approval.clone() }), [".bashrc"]);
+        let unprotected = [".git/config", ".bashrc"].map(str::to_owned).to_vec();
+        let approval = Approval { unprotected, ..approval };
+        let decision = decide(&approval, "run_bash_command", &arguments);
+        assert_eq!(decision, Decision::Run, "{mode:?}: the config allows it");
+    }
+}
+
+/// Without mount namespaces the kernel would let the command do it.
+#[tokio::test]
+async fn changing_attributes_outside_is_asked_about_where_the_kernel_allows_it() {
+    for (is_open, mode, asked) in
+        [(true, Mode::Selective, true), (false, Mode::Selective, false), (true, Mode::None, false)]
+    {
+        let bed = TestBed::new();
+        let project = bed.directory.path().join("project");
+        std::fs::create_dir(&project).unwrap();
+        let project = project.canonicalize().unwrap();
+        let key = bed.directory.path().join("key");
+        std::fs::write(&key, "").unwrap();
+        let own = format!("touch {0}/a && chmod 600 {0}/a", project.display());
+        let server = model(vec![
+            calls("run_bash_command", json!({"command": own})),
+            calls("run_bash_command", json!({"command": format!("chmod 644 {}", key.display())})),
+            says("done"),
+        ]);
+        let mut config = bed.config(&server);
+        config.grants = vec![Grant::new(&project, true)];
+        config.approval.mode = mode;
+        config.approval.directories = vec![project];
+        config.approval.attributes = Some(Arc::new(move || is_open));
+        bed.watcher.replies.lock().unwrap().push_back(ApprovalReply::Deny(None));
+        let mut agent = bed.open(config).await;
+        agent.turn(UserInput::new("go")).await.unwrap();
+        let requests = bed.watcher.requests.lock().unwrap();
+        assert_eq!(requests.len(), usize::from(asked), "{requests:?}");
+        if let Some(request) = requests.first() {
+            assert!(request.arguments.contains("chmod 644"), "{request:?}");
+            assert!(request.reason.to_string().contains("outside its directories"), "{request:?}");
+        }
     }
 }
 
@@ -429,7 +508,7 @@ async fn a_mode_that_does_not_ask_refuses_protected_paths() {
             says("done"),
         ]);
         let mut config = bed.config(&server);
-        config.grants = vec![Grant { path: project, writable: true }];
+        config.grants = vec![Grant::new(project, true)];
         config.approval.mode = mode;
         config.approval.unprotected = vec![unprotected.to_owned()];
         let mut agent = bed.open(config).await;
@@ -454,8 +533,7 @@ fn always_covers_a_protected_path_only_by_its_name() {
     let asked = |path: &str, local: &Local| {
         let arguments = json!({"path": path, "content": "x"}).to_string();
         let info = info("write_file", &arguments);
-        let call =
-            CallRequest { tool: "write_file", info: &info, arguments: &arguments, identity: None };
+        let call = CallRequest::new("write_file", &info, &arguments);
         (is_asked(&approval.decide(call, local)), Approval::grant(call))
     };
     let mut local = Local::default();
@@ -481,12 +559,7 @@ fn unconfined_commands_need_approval_in_every_mode() {
 
         let arguments = json!({"command": "ls"}).to_string();
         let info = info("run_bash_command", &arguments);
-        let asked = CallRequest {
-            tool: "run_bash_command",
-            info: &info,
-            arguments: &arguments,
-            identity: None,
-        };
+        let asked = CallRequest::new("run_bash_command", &info, &arguments);
         let mut local = Local::default();
         local.approvals.push(Approval::grant(asked));
         assert_eq!(approval.decide(asked, &local), Decision::Run, "{mode:?}: always");
@@ -571,4 +644,59 @@ async fn a_call_without_a_tool_fails_without_asking_for_approval() {
         "{story:?}"
     );
     assert!(story[6].contains("failed: ") && story[6].contains("nothing"), "{story:?}");
+}
+
+/// No approval is requested for a call that cannot change anything.
+#[tokio::test]
+async fn a_call_without_an_effect_is_answered_without_asking() {
+    let bed = TestBed::new();
+    let write = || calls("write_file", json!({"path": "a.txt", "content": "low\n"}));
+    let server = model(vec![
+        write(),
+        write(),
+        calls("edit_file", json!({"path": "a.txt", "old": "high", "new": "higher"})),
+        calls("fetch_url", json!({"url": "http://localhost:9/"})),
+        calls("fetch_url", json!({"url": "http://[::1]/"})),
+        calls("fetch_url", json!({"url": "ftp://example.com/"})),
+        says("done"),
+    ]);
+    bed.watcher.replies.lock().unwrap().push_back(ApprovalReply::Allow);
+    let mut config = bed.config(&server);
+    config.approval.mode = Mode::All;
+    config.toolbox.switch("fetch_url", true).unwrap();
+    bed.open(config).await.turn(UserInput::new("go")).await.unwrap();
+    assert_eq!(bed.watcher.requests.lock().unwrap().len(), 1, "only the first write");
+    let story = bed.story("s").join("\n");
+    for text in [
+        "already has this content",
+        "No match for `old`",
+        "localhost is a private or local address",
+        "[::1] is a private or local address",
+        "Only http and https URLs are supported",
+    ] {
+        assert!(story.contains(text), "{text:?} in {story}");
+    }
+}
+
+/// A call is judged by the files as they are when it runs, not as they are before earlier calls.
+#[tokio::test]
+async fn a_call_after_a_change_in_the_same_answer_is_asked_about_and_run() {
+    let bed = TestBed::new();
+    let write = |content: &str| ("write_file", json!({"path": "a.txt", "content": content}));
+    let edit = ("edit_file", json!({"path": "a.txt", "old": "low", "new": "high"}));
+    let server = model(vec![
+        Line::Calls(vec![write("low\n"), edit]),
+        Line::Calls(vec![write("ebb\n"), write("high\n")]),
+        Line::Calls(vec![("read_file", json!({"path": "a.txt"})), write("high\n")]),
+        says("done"),
+    ]);
+    bed.watcher.replies.lock().unwrap().extend(vec![ApprovalReply::Allow; 5]);
+    let mut config = bed.config(&server);
+    config.approval.mode = Mode::All;
+    bed.open(config).await.turn(UserInput::new("go")).await.unwrap();
+    let asked = bed.watcher.requests.lock().unwrap().len();
+    assert_eq!(asked, 5, "all but the last, which changes nothing: {:?}", bed.story("s"));
+    let text = std::fs::read_to_string(bed.workspace().join("a.txt")).unwrap();
+    assert_eq!(text, "high\n", "{:?}", bed.story("s"));
+    assert!(bed.story("s").join("\n").contains("Edited a.txt"), "{:?}", bed.story("s"));
 }

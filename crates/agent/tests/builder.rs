@@ -3,8 +3,9 @@
 
 mod test_bed;
 
-use test_bed::{TestBed, model, says};
-use waterline_agent::{AgentBuilder, AgentError, Start, StartNotice, UserInput};
+use serde_json::json;
+use test_bed::{TestBed, bash, calls, model, says};
+use waterline_agent::{Agent, AgentBuilder, AgentError, Start, StartNotice, UserInput};
 use waterline_log::LogError;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -23,7 +24,7 @@ async fn a_session_is_created_resumed_and_forked() {
             && opened.session.policy.as_deref() == Some("auto")
             && opened.notices.is_empty()
     );
-    let mut agent = opened.open(bed.watcher.clone()).await.unwrap();
+    let mut agent = opened.runner(bed.watcher.clone()).await.unwrap().agent;
     agent.turn(UserInput::new("hello")).await.unwrap();
     drop(agent);
     let latest = builder().start(Start::Latest).prepare().await.unwrap();
@@ -55,7 +56,7 @@ async fn a_session_keeps_its_prompt_and_role_and_reports_a_model_change() {
         .await
         .unwrap();
     assert_eq!((opened.notices.len(), opened.session.policy.as_deref()), (0, Some("chat")));
-    drop(opened.open(bed.watcher.clone()).await.unwrap());
+    drop(opened.runner(bed.watcher.clone()).await.unwrap());
 
     config.session.model.name = "other".to_owned();
     let builder =
@@ -84,4 +85,27 @@ async fn a_policy_that_does_not_exist_creates_no_session() {
         AgentBuilder::new(bed.log(), config).start(Start::Open("mill".to_owned())).prepare().await;
     assert!(refused.err().unwrap().to_string().contains("nothing"));
     assert!(bed.log().lookup("mill").unwrap().is_none());
+}
+
+/// An agent from code alone: a log, a directory, a model and a tool.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_needs_a_log_a_directory_and_a_model() {
+    let bed = TestBed::new();
+    let server = model(vec![bash("true"), calls("now", json!({})), says("late")]);
+    let directory = bed.directory.path().join("own");
+    let builder = || Agent::builder(bed.log(), &directory, "m", server.clone()).unwrap();
+    let mut agent = builder().session("mill").policy("chat").open().await.unwrap();
+    assert_eq!(agent.live().policy().name, "chat");
+    let outcome = agent.turn("what time is it?").await.unwrap();
+    assert_eq!((outcome.text.as_str(), outcome.steps), ("late", 3));
+    let story = bed.story("mill");
+    assert!(story[2].contains("Unknown tool \"run_bash_command\""), "{story:?}");
+    assert!(directory.join("mill").is_dir());
+    drop(agent);
+    let policy = waterline::policy::Policy::preset("window").unwrap();
+    let shell = waterline_sandbox::Shell::unconfined();
+    let own =
+        builder().session("own").policy(policy).commands(shell).unwrap().open().await.unwrap();
+    assert_eq!(own.live().policy().name, "window");
+    assert!(own.config().toolbox.find("run_bash_command").is_some());
 }

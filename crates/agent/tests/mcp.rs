@@ -21,7 +21,7 @@ const PATIENT: Duration = Duration::from_secs(30);
 /// Short enough for a test that waits for the timeout.
 const IMPATIENT: Duration = Duration::from_secs(2);
 
-/// A server written in bash. It lists its tools on two pages.
+/// A server written in shell. It lists its tools on two pages.
 const PROGRAM: &str = r#"
 reads=',"annotations":{"readOnlyHint":true}'
 answer() { printf '{"jsonrpc":"2.0","id":%s,"result":%s}\n' "$id" "$1"; }
@@ -29,7 +29,8 @@ text() { answer '{"content":[{"type":"text","text":"'"$1"'"}]}'; }
 tool() { printf '{"name":"%s","description":"%s","inputSchema":{"type":"object"}%s}' "$1" "$2" "$3"; }
 echo 'a line on standard error' >&2
 while IFS= read -r line; do
-    [[ $line =~ \"id\":([0-9]+) ]] && id=${BASH_REMATCH[1]}
+    rest=${line#*\"id\":}
+    id=${rest%%[!0-9]*}
     case $line in
     *'"method":"initialize"'*)
         answer '{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"d","version":"1"}}' ;;
@@ -37,7 +38,7 @@ while IFS= read -r line; do
         answer '{"tools":['"$(tool hang Waits),$(tool die Ends),$(tool pid Tells),$(tool environment Tells)"']}' ;;
     *'"method":"tools/list"'*)
         answer '{"tools":['"$(tool fail Fails),$(tool echo 'Says it\u001b again' "$reads")"'],"nextCursor":"2"}' ;;
-    *'"name":"echo"'*) [[ $line =~ \"word\":\"([^\"]*)\" ]] && text "you said ${BASH_REMATCH[1]}" ;;
+    *'"name":"echo"'*) word=${line#*\"word\":\"}; text "you said ${word%%\"*}" ;;
     *'"name":"fail"'*) answer '{"content":[{"type":"text","text":"the tide is out"}],"isError":true}' ;;
     *'"name":"die"'*) exit 0 ;;
     *'"name":"pid"'*) text "$$" ;;
@@ -50,7 +51,7 @@ fn program(script: &str, timeout: Duration) -> Server {
     let arguments = vec!["-c".to_owned(), script.to_owned()];
     let environment = BTreeMap::from([("TIDE".to_owned(), "high".to_owned())]);
     let transport = Transport::Command {
-        program: "/bin/bash".to_owned(),
+        program: "/bin/sh".to_owned(),
         arguments,
         environment,
         directory: PathBuf::from("/usr"),

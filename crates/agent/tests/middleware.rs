@@ -72,17 +72,9 @@ impl Asks {
     /// Requires approval for the first call, or for the hook itself if there is no call.
     fn ask(&self, hook: &str, context: &HookContext<'_>) -> Hooked {
         let call_id = context.calls.first().map_or_else(|| hook.to_owned(), |call| call.id.clone());
-        let request = ApprovalRequest {
-            call_id,
-            tool: "now".to_owned(),
-            arguments: "{}".to_owned(),
-            reason: "the test requires it".into(),
-            may_always: true,
-            in_advance: true,
-            context_id: None,
-            directories: Vec::new(),
-            info: Box::default(),
-        };
+        let mut request = ApprovalRequest::new(call_id, "now", "{}", "the test requires it");
+        request.may_always = true;
+        request.in_advance = true;
         Ok(if hook == self.0 { Verdict::Interrupt(request) } else { Verdict::Ok })
     }
 }
@@ -259,17 +251,11 @@ impl Middleware for AsksAboutCalls {
         else {
             return Ok(Verdict::Ok);
         };
-        Ok(Verdict::Interrupt(ApprovalRequest {
-            call_id: call.id.clone(),
-            tool: call.name.clone(),
-            arguments: call.arguments.clone(),
-            reason: "the test requires it".into(),
-            may_always: true,
-            in_advance: true,
-            context_id: None,
-            directories: Vec::new(),
-            info: Box::default(),
-        }))
+        let mut request =
+            ApprovalRequest::new(&call.id, &call.name, &call.arguments, "the test requires it");
+        request.may_always = true;
+        request.in_advance = true;
+        Ok(Verdict::Interrupt(request))
     }
 }
 
@@ -342,7 +328,7 @@ async fn tools_are_emulated_retried_and_selected() {
         "{prompt}"
     );
     let mut config = bed.config(&server);
-    // The tool of a server may be unavailable; a missing built-in tool is misspelt.
+    // The tool of a server may be unavailable; a missing built-in tool is misspelled.
     config.add("tool_selector", &json!({"always": ["tide__level", "run_bash"]})).unwrap();
     let error = config.apply_settings().unwrap_err().to_string();
     assert!(

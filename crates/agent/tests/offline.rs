@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use waterline::message::Message;
 use waterline::policy::Policy;
-use waterline_agent::{OFFLINE, Offline};
+use waterline_agent::{Hints, OFFLINE, Offline};
 use waterline_log::{Log, Session};
 use waterline_memory::Memory;
 use waterline_provider::answer::Stop;
@@ -25,13 +25,17 @@ fn user(text: &str) -> Vec<Message> {
 async fn live(directory: &Path, session: &str) -> LiveSession {
     let log = Log::open(&directory.join("log.db").display().to_string()).unwrap();
     log.create(Session::new(session)).unwrap();
-    let offline = Offline::new("Set ANTHROPIC_API_KEY.");
+    let memory = Some(Arc::new(Memory::new(directory.join("memory"))));
+    let hints = Hints {
+        english: "Set ANTHROPIC_API_KEY.".to_owned(),
+        chinese: "请设置 ANTHROPIC_API_KEY。".to_owned(),
+    };
+    let offline = Offline::new(hints).of_log(log.clone(), memory.clone());
     let config = SessionConfig {
         tools: vec![tool("list_files"), tool("read_file")],
-        memory: Some(Arc::new(Memory::new(directory.join("memory")))),
+        memory,
         ..SessionConfig::new(offline.target(), Policy::preset("auto").unwrap())
     };
-    offline.connect(&log, config.memory.clone());
     LiveSession::open(log, session, config).await.unwrap()
 }
 
@@ -60,13 +64,18 @@ async fn it_quotes_earlier_messages_and_says_what_it_is() {
 async fn a_chinese_question_finds_the_answer() {
     let directory = tempfile::tempdir().unwrap();
     let mut live = live(directory.path(), "s").await;
-    say(&mut live, "大门密码是4711").await;
+    let first = say(&mut live, "大门密码是4711").await;
+    assert!(first.ends_with("请设置 ANTHROPIC_API_KEY。") && !first.contains("Set "), "{first}");
     say(&mut live, "今天天气不错").await;
     let answer = say(&mut live, "大门密码是多少？").await;
-    assert!(answer.contains("消息 1, user: 大门密码是4711"), "{answer}");
+    assert!(answer.contains("消息 1，用户：大门密码是4711"), "{answer}");
+    let short = say(&mut live, "4711").await;
+    assert!(short.contains("消息 1，用户：大门密码是4711"), "{short}");
     assert!(answer.contains("我是离线模型") && !answer.contains("offline model"), "{answer}");
     let remembered = say(&mut live, "记住：周五交货").await;
     assert_eq!(remembered, "已存入记忆：周五交货");
+    let found = say(&mut live, "周五有什么事？").await;
+    assert!(found.contains("\n- 记忆，") && found.contains("：周五交货"), "{found}");
 }
 
 #[tokio::test]
@@ -98,10 +107,36 @@ async fn it_calls_tools_for_simple_requests_and_reports() {
     let result = vec![Message::tool_result(call.id, "milk, bread")];
     let answer = live.call(result, |_| ()).await.unwrap();
     assert!(
-        answer.messages[0].text().contains("returned:\nmilk, bread"),
+        answer.messages[0].text().contains("returned:\n```\nmilk, bread\n```"),
         "{}",
         answer.messages[0].text()
     );
     let answer = live.call(user("list files in src"), |_| ()).await.unwrap();
     assert_eq!(answer.messages[0].calls().next().unwrap().arguments, r#"{"path":"src"}"#);
+}
+
+/// One model serves many sessions of a log, each with the memory of its owner.
+#[tokio::test]
+async fn it_quotes_the_memory_of_the_sessions_owner() {
+    let directory = tempfile::tempdir().unwrap();
+    let log = Log::open(&directory.path().join("log.db").display().to_string()).unwrap();
+    let memory = Some(Arc::new(Memory::of_user(directory.path(), None)));
+    let offline = Offline::default().of_log(log.clone(), memory.clone());
+    let mut answers = Vec::new();
+    for user in ["ann", "bob"] {
+        let session = Session { user: Some(user.to_owned()), ..Session::new(user) };
+        log.create(session).unwrap();
+        let policy = Policy::preset("auto").unwrap();
+        let config = SessionConfig {
+            memory: memory.clone(),
+            ..SessionConfig::new(offline.target(), policy)
+        };
+        let mut live = LiveSession::open(log.clone(), user, config).await.unwrap();
+        if user == "ann" {
+            say(&mut live, "Remember that the anniversary is in October").await;
+        }
+        answers.push(say(&mut live, "when is the anniversary?").await);
+    }
+    assert!(answers[0].contains("memory, "), "{answers:?}");
+    assert!(!answers[1].contains("October"), "{answers:?}");
 }

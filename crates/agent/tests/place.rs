@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use test_bed::{Line, TestBed, bash, calls, model, says, sent};
+use waterline::policy::Policy;
 use waterline_agent::approval::Mode;
 use waterline_agent::mention::attach;
 use waterline_agent::role::{self, Role};
@@ -30,7 +31,7 @@ fn project(bed: &TestBed) -> PathBuf {
 
 /// Returns the configuration of an agent that works in a project.
 fn config(bed: &TestBed, server: &Scripted, project: &Path) -> AgentConfig {
-    let grant = Grant { path: project.to_owned(), writable: true };
+    let grant = Grant::new(project, true);
     let mut config = bed.config(server);
     config.directory = Some(WorkingDirectory { path: project.to_owned(), grant });
     config.instructions =
@@ -155,7 +156,7 @@ async fn the_first_change_asks_once_per_session() {
     let mut agent = bed.open(config(&bed, &server, &project)).await;
     reply(&bed, &[ApprovalReply::Deny(None), ApprovalReply::Allow]);
     agent.turn(UserInput::new("go")).await.unwrap();
-    let reason = format!("it is the first change in {}", project.display());
+    let reason = format!("it is the first change of a file in {}", project.display());
     assert_eq!(asked(&bed), [reason.clone(), reason], "a denial is not remembered");
     for name in ["a.txt", "b.txt", "c.txt", "d.txt"] {
         assert!(project.join(name).is_file(), "{name}: {:#?}", bed.story("s"));
@@ -250,6 +251,9 @@ async fn changed_instructions_reach_the_model_with_the_next_message() {
     assert!(requests[0][0].to_string().contains("Use tabs."));
     assert!(requests[1].last().unwrap().to_string().contains("Use spaces."));
     assert!(!requests[2].last().unwrap().to_string().contains("Use spaces."), "only once");
+    let lines = bed.watcher.event_lines();
+    let told = lines.iter().filter(|line| line.contains("instructions changed"));
+    assert_eq!(told.count(), 1, "{lines:?}");
     assert_eq!(bed.state("s").pins, [4], "folds keep the message with the new text");
 }
 
@@ -299,4 +303,54 @@ async fn the_callers_window_wins_over_that_of_a_role() {
     assert_eq!(config.of_role(&init).unwrap().session.model.window, Some(200_000));
     config.window = Some(9_000);
     assert_eq!(config.of_role(&init).unwrap().session.model.window, Some(9_000));
+}
+
+/// S3.2: a policy that does not keep the first message drops what it says about directories and
+/// time. The next message says it again, behind what was sent before.
+#[tokio::test]
+async fn s3_2_the_directories_are_named_again_once_their_message_was_dropped() {
+    let settings: [(&str, &[(&str, &str)]); 3] = [
+        ("window", &[("window.messages", "10")]),
+        ("chat", &[("halve.turns", "6")]),
+        ("dual-track", &[]),
+    ];
+    for (preset, settings) in settings {
+        let bed = TestBed::new();
+        let project = project(&bed);
+        let server = model((0..40).map(|_| says("yes")).collect());
+        let mut config = config(&bed, &server, &project);
+        config.apply_settings().unwrap();
+        let settings: Vec<(String, String)> =
+            settings.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect();
+        config.session.policy = Policy::preset_with(preset, &settings).unwrap();
+        let mut agent = bed.open(config).await;
+        for turn in 0..40 {
+            agent.turn(UserInput::new(format!("and number {turn}?"))).await.unwrap();
+        }
+        let note = format!("<environment>\nWorking directory: {}", project.display());
+        let says_where = |messages: &[Value]| {
+            let texts = messages.iter().map(|message| message["content"].to_string());
+            texts.filter(|text| text.contains(&note.replace('\n', "\\n"))).count()
+        };
+        let requests: Vec<Vec<Value>> = server.received().iter().map(sent).collect();
+        let is_turn = |request: &Vec<Value>| {
+            let newest = request.last().map(|message| message["content"].to_string());
+            newest.is_some_and(|text| text.contains("and number"))
+        };
+        let requests: Vec<Vec<Value>> = requests.into_iter().filter(is_turn).collect();
+        let shown: Vec<usize> = requests.iter().map(|request| says_where(request)).collect();
+        assert!(shown.iter().all(|&count| count <= 1), "{preset}: {shown:?}");
+        assert!(shown.windows(2).all(|pair| pair != [0, 0]), "{preset}: {shown:?}");
+        let last = requests.last().unwrap();
+        assert!(!last.iter().any(|message| message.to_string().contains("number 0?")), "{preset}");
+        let noted = requests.iter().find(|request| {
+            request.last().is_some_and(|newest| {
+                let text = newest["content"].to_string();
+                !text.contains("number 0?")
+                    && text.contains("Working directory")
+                    && text.contains("Time: ")
+            })
+        });
+        assert!(noted.is_some(), "{preset}: the note is in a new message, with the time");
+    }
 }

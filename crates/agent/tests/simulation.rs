@@ -6,9 +6,9 @@
 //! the agent between two polls. It leaves its lease in the log, as a process that was killed does.
 //!
 //! The agents run on one machine, with or without a common directory of workspaces, or on two
-//! machines: then only the lease in the log keeps them apart, and neither can see that the other has
-//! ended. Each agent has its own clock, and the seed lets a clock jump. A lease then expires although
-//! its holder lives and continues, and the other agent takes it.
+//! machines: then only the lease in the log keeps them apart, and neither can see that the other
+//! has ended. Each agent has its own clock, and the seed lets a clock jump. A lease then expires
+//! although its holder lives and continues, and the other agent takes it.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 mod test_bed;
@@ -426,7 +426,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 fn a_crash_at_any_await_loses_nothing_and_repeats_nothing() {
     for places in PLACES {
         let whole = block_on(run(1, places, None));
-        let step = effort(whole.div_ceil(10), 1);
+        let step = effort(whole.div_ceil(30), 1);
         for at in (0..whole).step_by(step) {
             block_on(run(1, places, Some(at)));
         }
@@ -437,7 +437,7 @@ fn a_crash_at_any_await_loses_nothing_and_repeats_nothing() {
 #[test]
 fn random_schedules_lose_nothing_and_repeat_nothing() {
     let count = std::env::var("WATERLINE_SCHEDULES")
-        .map_or(effort(40, 200), |count| count.parse().unwrap());
+        .map_or(effort(40, 300), |count| count.parse().unwrap());
     for (seed, places) in (0..count).zip(PLACES.into_iter().cycle()) {
         block_on(run(seed, places, None));
     }

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::future::BoxFuture;
 use serde_json::json;
-use test_bed::{Line, TestBed, calls, model, says};
+use test_bed::{Line, TestBed, bash, calls, model, says};
 use waterline_agent::{
     Agent, ApprovalReply, ApprovalRequest, Approver, Event, Observer, Question, Source, State,
     UserInput,
@@ -59,6 +59,52 @@ async fn a_turn_makes_few_durable_writes() {
     // The lease is acquired and released. The message is stored with the request, and each answer
     // with its usage. The start of a call is stored, and its result together with the next request.
     assert!(writes[0] <= 4 && writes[1] <= 7 && writes[2] <= 10, "{writes:?}");
+}
+
+/// A record of changed files is stored with the start or the result of its call, and the whole of a
+/// truncated result with the result.
+#[tokio::test]
+async fn a_turn_that_changes_a_file_makes_few_durable_writes() {
+    let bed = TestBed::new();
+    let write = |text: &str| calls("write_file", json!({"path": "a.txt", "content": text}));
+    let edit =
+        |old: &str, new: &str| calls("edit_file", json!({"path": "a.txt", "old": old, "new": new}));
+    let tools = [
+        write("1"),
+        write("2"),
+        edit("2", "3"),
+        edit("3", "4"),
+        bash("echo 5 > a.txt"),
+        bash("echo 6 > b.txt; rm a.txt"),
+        bash("seq 20000 > long.txt; cat long.txt"),
+    ];
+    let lines = tools.into_iter().flat_map(|tool| [tool, says("done")]);
+    let server = model(lines.collect());
+    let log = bed.log();
+    let mut config = bed.config(&server);
+    config.approval.mode = waterline_agent::approval::Mode::None;
+    config.apply_settings().unwrap();
+    let mut agent = Agent::open(log.clone(), "s", config, bed.watcher.clone()).await.unwrap();
+    let mut writes = Vec::new();
+    for turn in 0..7 {
+        let before = log.writes();
+        agent.turn(UserInput::new(format!("turn {turn}"))).await.unwrap();
+        writes.push(log.writes() - before);
+    }
+    println!("durable writes of turns that change a file: {writes:?}");
+    assert!(writes.iter().all(|count| *count <= 7), "{writes:?}");
+    assert_eq!(log.artifacts("s").unwrap().len(), 1, "the long result");
+    // The records are complete: every turn can be undone.
+    agent.begin_move().await.unwrap();
+    drop(agent);
+    log.rewind("s", waterline_log::RewindTarget::Turns(7)).unwrap();
+    let mut config = bed.config(&server);
+    config.apply_settings().unwrap();
+    let mut agent = Agent::open(log, "s", config, bed.watcher.clone()).await.unwrap();
+    assert_eq!(agent.move_files(Vec::new()).await.unwrap().len(), 2);
+    for name in ["a.txt", "b.txt", "long.txt"] {
+        assert!(!bed.workspace().join(name).exists(), "{name}");
+    }
 }
 
 /// Returns the size of a log with this many turns of one tool call each, and its message count.
@@ -159,6 +205,47 @@ async fn a_result_is_announced_when_it_is_stored() {
     let mut agent = Agent::open(bed.log(), "s", config, reader.clone()).await.unwrap();
     agent.turn(UserInput::new("what time is it?")).await.unwrap();
     assert_eq!(*reader.stored.lock().unwrap(), [true, true]);
+}
+
+/// Counts the stored file versions at the moment a call starts.
+struct VersionCounter {
+    log: Log,
+    stored: Mutex<Vec<u64>>,
+}
+
+impl Observer for VersionCounter {
+    fn on_event(&self, _: &Source, event: &Event) {
+        if let Event::ToolBegins { .. } = event {
+            self.stored.lock().unwrap().push(self.log.stats().unwrap().file_versions);
+        }
+    }
+}
+
+impl Approver for VersionCounter {
+    fn approve<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalReply> {
+        Box::pin(async { ApprovalReply::Allow })
+    }
+
+    fn ask<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async { None })
+    }
+}
+
+/// Whatever moment the process is killed at, a file that it changed has its record.
+#[tokio::test]
+async fn what_a_call_writes_is_recorded_before_the_call_starts() {
+    let bed = TestBed::new();
+    let server = model(vec![
+        calls("write_file", json!({"path": "a.txt", "content": "1"})),
+        calls("edit_file", json!({"path": "a.txt", "old": "1", "new": "2"})),
+        says("done"),
+    ]);
+    let counter = Arc::new(VersionCounter { log: bed.log(), stored: Mutex::default() });
+    let mut config = bed.config(&server);
+    config.apply_settings().unwrap();
+    let mut agent = Agent::open(bed.log(), "s", config, counter.clone()).await.unwrap();
+    agent.turn(UserInput::new("write it")).await.unwrap();
+    assert_eq!(*counter.stored.lock().unwrap(), [1, 2]);
 }
 
 /// State that does not parse is an error with the session and the field. It is never treated as a

@@ -67,11 +67,14 @@ async fn a_turn_calls_tools_until_there_is_an_answer() {
 #[tokio::test]
 async fn s2_6_at_the_step_limit_a_report_is_requested_with_an_ephemeral_message() {
     let bed = TestBed::new();
-    let lines: Vec<Line> =
-        (0..15).map(|n| calls("read_file", json!({"path": format!("f{n}")}))).collect();
+    // A step is one call of the model, however many tools it calls.
+    let lines = (0..15).map(|n| {
+        Line::Calls(vec![("read_file", json!({"path": format!("f{n}")})), ("now", json!({}))])
+    });
+    let lines: Vec<Line> = lines.collect();
     let server = model([lines, vec![says("I came half way.")]].concat());
     let mut config = bed.config(&server);
-    config.limits.steps = 4;
+    config.limits.steps = Some(4);
     let mut agent = bed.open(config).await;
     let outcome = agent.turn(UserInput::new("read them all")).await.unwrap();
     assert!(
@@ -108,7 +111,7 @@ async fn s0_45_the_context_of_the_report_is_truncated_too() {
         (0..12).map(|n| calls("read_file", json!({"path": format!("f{n}")}))).collect();
     let server = model([lines, vec![says("I came half way.")]].concat());
     let mut config = bed.config(&server);
-    config.limits.steps = 12;
+    config.limits.steps = Some(12);
     let window = [("window.messages".to_owned(), "10".to_owned())];
     config.session.policy = Policy::preset_with("window", &window).unwrap();
     let mut agent = bed.open(config).await;
@@ -211,7 +214,7 @@ async fn an_invalid_schema_is_rejected_before_the_model_is_called() {
     for schema in [json!({"type": 12}), json!("x")] {
         let error = agent.turn(with_schema("how high?", schema)).await.unwrap_err();
         assert!(
-            matches!(&error, AgentError::Setting(why) if why.contains("invalid answer schema")),
+            matches!(&error, AgentError::Setting(why) if why.as_str().contains("invalid answer schema")),
             "{error}"
         );
     }
@@ -221,7 +224,7 @@ async fn an_invalid_schema_is_rejected_before_the_model_is_called() {
 #[tokio::test]
 async fn a_schema_survives_a_question_and_a_hand_off() {
     let bed = TestBed::new();
-    let asks = calls("ask_human", json!({"question": "Which harbour?"}));
+    let asks = calls("ask_human", json!({"question": "Which harbor?"}));
     let server = model(vec![asks, says("north"), says("{\"metres\": 4}")]);
     let mut agent = bed.agent(&server).await;
     let outcome = agent.turn(with_schema("how high?", metres())).await.unwrap();
@@ -456,7 +459,7 @@ async fn a_stale_state_overwrites_nothing() {
     let change = |session: &mut Session| session.title = "other".to_owned();
     let refused = stale.live_mut().change(change).await;
     assert!(refused.is_err(), "it is based on an old tip");
-    assert!(stale.live_mut().catch_up().await.unwrap());
+    assert!(stale.live_mut().load_foreign_changes().await.unwrap());
     stale.live_mut().change(change).await.unwrap();
     let stored = bed.log().session("s").unwrap();
     assert_eq!((stored.title.as_str(), bed.state("s").todos.len()), ("other", 1));
@@ -466,13 +469,13 @@ async fn a_stale_state_overwrites_nothing() {
 async fn a_question_survives_a_restart() {
     let bed = TestBed::new();
     let server = model(vec![
-        calls("ask_human", json!({"question": "Which harbour?", "choices": ["north", "south"]})),
+        calls("ask_human", json!({"question": "Which harbor?", "choices": ["north", "south"]})),
         says("North it is."),
     ]);
     let outcome = bed.agent(&server).await.turn(UserInput::new("plan the trip")).await.unwrap();
     assert!(matches!(
         &outcome.ending,
-        Ending::Waiting(Waiting::Question(asked)) if asked.question == "Which harbour?"
+        Ending::Waiting(Waiting::Question(asked)) if asked.question == "Which harbor?"
     ));
     // In another process, the next message is the answer.
     let mut agent = bed.agent(&server).await;
@@ -605,7 +608,7 @@ async fn truncated_results_can_be_recalled() {
     agent.turn(UserInput::new("what about that module?")).await.unwrap();
     let found = &bed.story("s")[6];
     assert!(found.contains("[message 3, tool, "), "{found}");
-    assert!(found.contains(&format!(", artifact {handle}; has: ")), "{found}");
+    assert!(found.contains(&format!(", artifact {handle}; matches: ")), "{found}");
     assert!(found.contains("module_5123 compiled"), "{found}");
 }
 
@@ -614,17 +617,22 @@ async fn the_model_can_request_a_fold() {
     let bed = TestBed::new();
     let long = "tide ".repeat(3_000);
     let noted = vec![says("noted"); 4];
-    let server =
-        model([noted, vec![calls("compact_context", json!({})), says("lighter")]].concat());
+    let server = model(
+        [
+            noted,
+            vec![calls("compact_context", json!({"reason": "part one is done"})), says("lighter")],
+        ]
+        .concat(),
+    );
     let mut agent = bed.agent(&server).await;
     for n in 0..4 {
         agent.turn(UserInput::new(format!("{n} {long}"))).await.unwrap();
     }
     agent.turn(UserInput::new("make room")).await.unwrap();
     let generations = bed.log().generations("s").unwrap();
-    assert!(
-        generations.last().unwrap().fold.reason.contains("requested by the model"),
-        "{generations:?}"
+    assert_eq!(
+        generations.last().unwrap().fold.reasons.to_string(),
+        "requested by the model: part one is done"
     );
     let received = server.received();
     assert!(received[5].body.len() < received[4].body.len() * 4 / 5);
@@ -759,7 +767,7 @@ async fn a_call_of_an_imported_conversation_is_not_run() {
         "reason": "", "may_always": true,
     });
     let asks = json!({
-        "kind": "question", "call_id": question, "question": "Which harbour?", "choices": [],
+        "kind": "question", "call_id": question, "question": "Which harbor?", "choices": [],
     });
     for pending in [Value::Null, approval, asks.clone()] {
         let bed = TestBed::new();
@@ -822,26 +830,38 @@ fn a_risk_is_found_however_it_is_written() {
     let decide = |approval: &Approval, command: &str| {
         let arguments = json!({"command": command}).to_string();
         let info = info_of(&**bash, &arguments);
-        approval.decide(
-            CallRequest {
-                tool: "run_bash_command",
-                info: &info,
-                arguments: &arguments,
-                identity: None,
-            },
-            &local,
-        )
+        approval.decide(CallRequest::new("run_bash_command", &info, &arguments), &local)
     };
-    for command in ["ls\ngit push", "rm\t-r\tbuild", "sudo ls", "curl x | sh"] {
+    for command in [
+        "ls\ngit push",
+        "rm\t-r\tbuild",
+        "sudo ls",
+        "curl x | sh",
+        r"$'\x72m' -r build",
+        "{rm,-rf,build}",
+        "bash -c \"$(cat script)\"",
+        "$TOOL -r build",
+        "sed '1e rm -f a' note.txt",
+        "sed 's/x/rm a/e' note.txt",
+        "tar cf a.tar --checkpoint-action=exec=sh b",
+    ] {
         assert!(matches!(decide(&approval, command), Decision::Ask { .. }), "{command}");
     }
     let escaped = r#"{"command": "\u0067it push"}"#;
     let info = info_of(&**bash, escaped);
-    let asked =
-        CallRequest { tool: "run_bash_command", info: &info, arguments: escaped, identity: None };
+    let asked = CallRequest::new("run_bash_command", &info, escaped);
     assert!(matches!(approval.decide(asked, &local), Decision::Ask { .. }));
     assert!(matches!(decide(&approval, "rm -rf /"), Decision::Ask { may_always: false, .. }));
-    for command in ["ls -la", "echo hi\necho ho", "cargo test"] {
+    for command in [
+        "ls -la",
+        "echo hi\necho ho",
+        "cargo test",
+        "(cd src && make) && $HOME/.venv/bin/python -m pytest",
+        "f() { echo $1; }; X=$(date); f \"$X\" '$5'",
+        "sed -e s/one/e/ -n '1,5p;$d' note.txt",
+        "tar czf a.tar.gz b",
+        "case $1 in a) ls;; esac; for x in $(ls); do echo \"$x\"; done; echo $((1 + 2)) $(($i + 1))",
+    ] {
         assert_eq!(decide(&approval, command), Decision::Run, "{command}");
     }
     approval.rules = vec![rule("*", "^git push", Ruling::Deny).unwrap()];
@@ -871,8 +891,9 @@ async fn s4_14_a_run_has_an_id_in_events_checkpoints_and_state() {
     config.observers.push(sources.clone());
     config.checkpoints = false;
     let mut agent = bed.open(config).await;
+    let mut outcomes = Vec::new();
     for text in ["first", "second"] {
-        agent.turn(UserInput::new(text)).await.unwrap();
+        outcomes.push(agent.turn(UserInput::new(text)).await.unwrap().run_id);
     }
     let checkpoints = bed.log().checkpoints("s").unwrap();
     let after: Vec<_> =
@@ -883,6 +904,7 @@ async fn s4_14_a_run_has_an_id_in_events_checkpoints_and_state() {
         .map(|checkpoint| checkpoint.metadata["run_id"].as_str().unwrap().to_owned())
         .collect();
     assert_ne!(runs[0], runs[1]);
+    assert_eq!(outcomes, runs);
     assert_eq!(bed.state("s").run_id.as_ref(), Some(&runs[1]));
     let seen = sources.0.lock().unwrap();
     let ends: Vec<&Source> =

@@ -33,7 +33,7 @@ impl Project {
         let path = path.canonicalize().unwrap();
         let server = model(lines(&|name| path.join(name).display().to_string()));
         let mut config = bed.config(&server);
-        config.grants = vec![Grant { path: path.clone(), writable: true }];
+        config.grants = vec![Grant::new(&path, true)];
         config.approval.mode = waterline_agent::approval::Mode::None;
         let agent = Some(bed.open(config.clone()).await);
         Self { bed, config, agent, path }
@@ -229,12 +229,48 @@ async fn what_a_person_changed_meanwhile_is_kept_unless_they_agree() {
     project.write("b.txt", "mine too");
     project.moved(|log| drop(log.rewind("s", RewindTarget::Turns(1)).unwrap())).await;
     let conflicts = project.agent.as_ref().unwrap().file_conflicts().await.unwrap();
-    assert_eq!(conflicts, [project.path("a.txt"), project.path("b.txt")]);
+    let found = conflicts.iter().map(|diff| (diff.path.clone(), diff.kind, diff.removed));
+    assert_eq!(
+        found.collect::<Vec<_>>(),
+        [
+            (project.path("a.txt"), DiffKind::Changed, 1),
+            (project.path("b.txt"), DiffKind::Deleted, 1)
+        ]
+    );
+    assert!(conflicts[0].diff.contains("-mine") && conflicts[0].diff.contains("+1"));
     assert_eq!(
         project.move_files(&["b.txt"]).await,
         [outcome("a.txt", FileOutcome::ChangedMeanwhile), outcome("b.txt", FileOutcome::Removed)]
     );
     assert_eq!((project.read("a.txt").as_deref(), project.read("b.txt")), (Some("mine"), None));
+}
+
+/// The user must not believe that a commit is gone.
+#[tokio::test]
+async fn commits_and_links_of_commands_are_named_as_not_undone() {
+    let mut project = Project::new(|at| {
+        let root = at("");
+        vec![
+            bash(&format!(
+                "cd {root} && echo 2 > a.txt && echo 2 > .git/logs/HEAD && ln -s a.txt link"
+            )),
+            says("done"),
+        ]
+    })
+    .await;
+    std::fs::create_dir_all(project.path.join(".git/logs")).unwrap();
+    project.write(".git/logs/HEAD", "1");
+    project.write("a.txt", "1");
+    project.turn("go").await;
+    project.moved(|log| drop(log.rewind("s", RewindTarget::Turns(1)).unwrap())).await;
+    assert_eq!(
+        project.move_files(&[]).await,
+        [
+            outcome("a.txt", FileOutcome::Restored),
+            outcome(".git", FileOutcome::Repository),
+            outcome("link", FileOutcome::Link)
+        ]
+    );
 }
 
 /// Their change lies between two turns that are both taken back.
@@ -280,31 +316,37 @@ async fn an_interrupted_move_is_finished_by_the_next_turn() {
     assert_eq!(project.bed.local("s").files_at, None);
 }
 
+/// The user stops the turn, or a program drops it and starts the next one.
 #[tokio::test]
 async fn a_cancelled_command_is_recorded() {
-    let mut project = Project::new(|at| {
-        let root = at("");
-        vec![bash(&format!("cd {root} && echo 2 > a.txt && touch done && sleep 20"))]
-    })
-    .await;
-    project.write("a.txt", "1\n");
-    let done = project.path.join("done");
-    let agent = project.agent.as_mut().unwrap();
-    tokio::select! {
-        _ = agent.turn(UserInput::new("go")) => unreachable!("the command sleeps"),
-        () = async {
-            while !done.exists() {
-                tokio::time::sleep(Duration::from_millis(5)).await;
-            }
-        } => {}
+    for is_stopped in [true, false] {
+        let mut project = Project::new(|at| {
+            let root = at("");
+            vec![bash(&format!("cd {root} && echo 2 > a.txt && touch done && sleep 20"))]
+        })
+        .await;
+        project.write("a.txt", "1\n");
+        let done = project.path.join("done");
+        let agent = project.agent.as_mut().unwrap();
+        tokio::select! {
+            _ = agent.turn(UserInput::new("go")) => unreachable!("the command sleeps"),
+            () = async {
+                while !done.exists() {
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            } => {}
+        }
+        let turns = match is_stopped {
+            true => agent.stop().await.map(|()| 1).unwrap(),
+            false => agent.turn(UserInput::new("go on")).await.map(|_| 2).unwrap(),
+        };
+        assert_eq!(project.read("a.txt").unwrap(), "2\n");
+        assert_eq!(
+            project.undo(turns).await,
+            [outcome("a.txt", FileOutcome::Restored), outcome("done", FileOutcome::Removed)]
+        );
+        assert_eq!(project.read("a.txt").unwrap(), "1\n");
     }
-    agent.stop().await.unwrap();
-    assert_eq!(project.read("a.txt").unwrap(), "2\n");
-    assert_eq!(
-        project.undo(1).await,
-        [outcome("a.txt", FileOutcome::Restored), outcome("done", FileOutcome::Removed)]
-    );
-    assert_eq!(project.read("a.txt").unwrap(), "1\n");
 }
 
 #[tokio::test]
@@ -346,6 +388,53 @@ async fn a_file_that_is_too_large_is_left_and_named() {
     assert!(project.path.join("big.bin").exists());
     let notices = project.bed.watcher.event_lines().concat();
     assert!(notices.contains("big.bin: this change cannot be undone"), "{notices}");
+}
+
+/// Ignored and generated files are not recorded, and the user learns which are lost.
+#[tokio::test]
+async fn ignored_files_that_a_command_deletes_are_named() {
+    let mut project = Project::new(|at| {
+        let root = at("");
+        vec![
+            bash(&format!("cd {root} && echo 2 > a.txt && echo new > logs/new.log")),
+            says("done"),
+            bash(&format!("cd {root} && rm logs/a.log node_modules/x/index.js big.log")),
+            says("done"),
+            bash(&format!("cd {root} && rm -r node_modules target")),
+            says("done"),
+        ]
+    })
+    .await;
+    for directory in ["logs", "node_modules/x", "target/debug"] {
+        std::fs::create_dir_all(project.path.join(directory)).unwrap();
+    }
+    project.write(".gitignore", "logs/\n*.log\nnode_modules/\ntarget/\n");
+    project.write("a.txt", "1\n");
+    let ignored = ["logs/a.log", "node_modules/x/index.js", "node_modules/x/other.js"];
+    ignored.iter().for_each(|name| project.write(name, "own"));
+    project.write("big.log", &"x".repeat(100_000));
+    let notices = |project: &Project| -> Vec<String> {
+        let lines = project.bed.watcher.event_lines();
+        let lost = lines.iter().filter(|line| line.contains("ignored and generated"));
+        lost.map(|line| line.replace(&format!("{}/", project.path.display()), "")).collect()
+    };
+    project.turn("write").await;
+    assert_eq!(notices(&project), Vec::<String>::new(), "a new file is an output");
+    project.turn("delete").await;
+    let found = notices(&project);
+    assert_eq!(found.len(), 1, "{found:?}");
+    let expected = "3 files were changed or deleted in ";
+    assert!(found[0].contains(expected) && found[0].contains("logs"), "{found:?}");
+    project.turn("delete all").await;
+    let found = notices(&project);
+    assert!(found[1].contains("at least 2 files"), "{found:?}");
+    let names = |moved: Vec<(String, FileOutcome)>| -> Vec<String> {
+        assert!(moved.iter().all(|(_, outcome)| *outcome == FileOutcome::NotRecorded), "{moved:?}");
+        moved.into_iter().map(|(name, _)| name).collect()
+    };
+    assert_eq!(names(project.undo(1).await), ["node_modules", "target"]);
+    assert_eq!(names(project.undo(1).await), ["big.log", "logs", "node_modules"]);
+    assert_eq!(project.undo(1).await, [outcome("a.txt", FileOutcome::Restored)]);
 }
 
 /// Only what the turn created is removed, and only if it is empty.
@@ -449,8 +538,8 @@ async fn a_request_for_approval_has_the_diff() {
     assert_eq!(project.diffs().len(), 1);
 }
 
-/// Without an agent, as a command does: nothing is moved while another process works in the session,
-/// and the files follow afterwards.
+/// Without an agent, as a command does: nothing is moved while another process works in the
+/// session, and the files follow afterwards.
 #[tokio::test]
 async fn files_are_moved_without_an_agent_only_under_the_lease() {
     let mut project = Project::new(|path| vec![edit(&path("a.txt"), "1", "2"), says("done")]).await;

@@ -1,6 +1,6 @@
 //! The flags of commands that call a model or run an agent, and the overrides they become.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use waterline::message::Wire;
 use waterline_agent::approval::Mode;
@@ -39,7 +39,9 @@ impl ModelArguments {
     /// Returns the overrides for these flags and for the variables that count as flags.
     pub fn overrides(&self) -> ModelOverrides {
         let Self { model, base_url, wire, key_file, window } = self.clone();
-        ModelOverrides { model, base_url, wire, key_file, window }.or_variables(environment())
+        let flags =
+            ModelOverrides { model, base_url, wire, key_file, window, is_remembered: false };
+        flags.or_variables(environment())
     }
 }
 
@@ -55,7 +57,7 @@ pub struct AgentArguments {
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = settings::setting)]
     pub sets: Vec<(String, String)>,
     /// Maximum number of tokens in an answer
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = settings::size)]
     pub max_tokens: Option<usize>,
     /// Directory of MEMORY.md and the daily files (default: from the config, else the data
     /// directory)
@@ -68,10 +70,10 @@ pub struct AgentArguments {
     #[arg(long, value_name = "NAME")]
     pub role: Option<String>,
     /// Where the agent works: here, private, or a directory (default: here in a git work tree or
-    /// where you agreed to it, else private)
+    /// a directory that you approved, else private)
     #[arg(long, value_name = "here|private|DIR")]
     pub workspace: Option<WorkspaceChoice>,
-    /// Let the agent access this directory too; DIR:ro for reading only
+    /// Let the agent access this directory too; DIR:ro for read-only access
     #[arg(long = "allow-dir", value_name = "DIR")]
     pub allow_dirs: Vec<Grant>,
     /// When to ask before a tool call: all, selective, custom, none
@@ -110,10 +112,10 @@ impl AgentArguments {
     }
 }
 
-/// Returns the flags that repeat these overrides, each with a space before it, quoted for a shell.
+/// Returns the flags that repeat these overrides, each with its value, quoted for a shell.
 /// What the session stores is repeated too.
-pub fn repeated(overrides: &Overrides) -> String {
-    let path = |path: &PathBuf| path.display().to_string();
+pub fn repeated(overrides: &Overrides) -> Vec<String> {
+    let path = |path: &PathBuf| whole_path(path);
     let model = &overrides.model;
     let workspace = overrides.workspace.as_ref().map(|choice| match choice {
         WorkspaceChoice::Private => "private".to_owned(),
@@ -141,12 +143,18 @@ pub fn repeated(overrides: &Overrides) -> String {
     });
     let hosts = overrides.allow_hosts.iter().map(|host| ("allow-host", host.clone()));
     let all = single.chain(sets).chain(grants).chain(hosts);
-    let mut flags: String =
-        all.map(|(name, value)| format!(" --{name} {}", quoted(&value))).collect();
+    let mut flags: Vec<String> =
+        all.map(|(name, value)| format!("--{name} {}", quoted(&value))).collect();
     if overrides.allow_network {
-        flags.push_str(" --allow-network");
+        flags.push("--allow-network".to_owned());
     }
     flags
+}
+
+/// Returns the whole path of a file, for a command that may be used in another directory.
+pub fn whole_path(path: &Path) -> String {
+    let absolute = || std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    path.canonicalize().unwrap_or_else(|_| absolute()).display().to_string()
 }
 
 /// Quotes an argument for a shell if it has characters that mean something there.
@@ -176,6 +184,16 @@ mod tests {
     }
 
     #[test]
+    fn a_path_is_whole_and_has_no_steps_upwards() {
+        let root = tempfile::tempdir().unwrap();
+        let root = root.path().canonicalize().unwrap();
+        std::fs::create_dir(root.join("demo")).unwrap();
+        std::fs::write(root.join("x.db"), "").unwrap();
+        let path = whole_path(&root.join("demo/../x.db"));
+        assert_eq!(path, root.join("x.db").display().to_string());
+    }
+
+    #[test]
     fn everything_that_was_given_is_repeated() {
         let flags = AgentArguments {
             model: ModelArguments {
@@ -193,10 +211,13 @@ mod tests {
             ..AgentArguments::default()
         };
         assert_eq!(
-            repeated(&flags.overrides()),
-            " --model offline --window 9000 --memory 'my mem' --workspace private --approval all \
-             --set fold.high=60% --allow-dir docs:ro --allow-dir . --allow-host crates.io \
-             --allow-host '*.pypi.org' --allow-network"
+            repeated(&flags.overrides()).join(" "),
+            format!(
+                "--model offline --window 9000 --memory '{0}/my mem' --workspace private \
+                 --approval all --set fold.high=60% --allow-dir {0}/docs:ro --allow-dir {0} \
+                 --allow-host crates.io --allow-host '*.pypi.org' --allow-network",
+                std::env::current_dir().unwrap().display()
+            )
         );
     }
 }

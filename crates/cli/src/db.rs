@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use waterline_config::trust::make_private;
-use waterline_log::{Log, Session};
+use waterline_log::{Log, Options, Session, may_have_password};
 
 use crate::environment::environment;
 use crate::text;
@@ -35,11 +35,22 @@ impl Stored {
         let database = self.url.clone().map(|url| Database { url: Some(url) });
         database.map(|database| database.open_existing()).transpose()
     }
+
+    /// Returns the log that a command with this flag uses for preferences: the named one, else the
+    /// usual one.
+    pub fn database(&self) -> Database {
+        Database { url: self.url.clone() }
+    }
 }
 
 impl Database {
     /// Opens the log, or creates it.
     pub fn open(&self) -> Result<Log> {
+        self.open_with(&Options::default())
+    }
+
+    /// Opens the log with options, or creates it.
+    pub fn open_with(&self, options: &Options) -> Result<Log> {
         let url = match self.url()? {
             Some(url) => url,
             None => {
@@ -51,11 +62,32 @@ impl Database {
                 path.display().to_string()
             }
         };
-        Ok(Log::open(&url)?)
+        Ok(Log::open_with(&url, options)?)
     }
 
     /// Opens the log; it is an error if it does not exist.
     pub fn open_existing(&self) -> Result<Log> {
+        self.open_existing_with(&Options::default())
+    }
+
+    /// The same for a command that reports damage and saves what is readable.
+    pub fn open_damaged(&self) -> Result<Log> {
+        self.open_existing_with(&Options::default().with_salvage(true))
+    }
+
+    fn open_existing_with(&self, options: &Options) -> Result<Log> {
+        let (file, log) = self.open_known(options)?;
+        let Some(log) = log else { bail!(text!("db-missing", path = file)) };
+        Ok(log)
+    }
+
+    /// Opens the log if it exists.
+    pub fn find(&self) -> Result<Option<Log>> {
+        Ok(self.open_known(&Options::default())?.1)
+    }
+
+    /// Returns the file or address of the log, and the log if it exists.
+    fn open_known(&self, options: &Options) -> Result<(String, Option<Log>)> {
         let url = match self.url()? {
             Some(url) => url,
             None => default_path()?.display().to_string(),
@@ -65,10 +97,13 @@ impl Database {
             url.strip_prefix("sqlite://").or_else(|| url.strip_prefix("sqlite:")).unwrap_or(&url);
         let exists =
             std::fs::metadata(file).is_ok_and(|metadata| metadata.is_dir() || metadata.len() > 0);
-        if !is_server && !file.contains("://") && !file.contains("password=") && !exists {
-            bail!(text!("db-missing", path = file));
+        // A mistyped address is an error that does not show its password.
+        let is_address = file.contains("://") || may_have_password(file);
+        if !is_server && !is_address && !exists {
+            return Ok((file.to_owned(), None));
         }
-        Ok(Log::open(&url)?)
+        let log = Log::open_with(&url, options)?;
+        Ok((url, Some(log)))
     }
 
     /// Whether the flag names a log.
@@ -103,7 +138,9 @@ fn shown(url: &str) -> String {
             let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
             format!("{scheme}://{}", host.split('?').next().unwrap_or_default())
         }
-        None if url.contains("password=") || url.starts_with("postgres") && url.contains('@') => {
+        None if may_have_password(url.strip_prefix("sqlite:").unwrap_or(url))
+            || url.starts_with("postgres") && url.contains('@') =>
+        {
             "(set)".to_owned()
         }
         None => url.to_owned(),
@@ -146,6 +183,7 @@ mod tests {
         );
         assert_eq!(shown("host=h password=hush"), "(set)");
         assert_eq!(shown("postgresql:/me:hush@host/db"), "(set)");
+        assert_eq!(shown("me:hush@host/db"), "(set)");
         assert_eq!(shown("/home/a@b/what?.db"), "/home/a@b/what?.db");
     }
 }

@@ -4,19 +4,23 @@
 //! `help-sessions-search--limit`. An argument without a text for its command has one that commands
 //! share, `help--model`. `-long` marks a text that only `--help` shows.
 
+use std::fmt::Write as _;
+
 use clap::{Arg, ArgAction, Command};
 use fluent_bundle::FluentArgs;
 use waterline_config::Lang;
 
-use crate::lang;
+use crate::lang::{self, list_in};
 
-/// The headings of a help text. clap keeps them as static strings.
-#[derive(Clone, Copy)]
-struct Headings {
-    arguments: &'static str,
-    options: &'static str,
-    commands: &'static str,
-}
+/// The headings of a manual page, and the ids of their Chinese texts.
+const MANUAL: [(&str, &str); 6] = [
+    ("NAME", "help-heading-name"),
+    ("SYNOPSIS", "help-heading-synopsis"),
+    ("DESCRIPTION", "help-heading-description"),
+    ("OPTIONS", "help-heading-options"),
+    ("SUBCOMMANDS", "help-heading-subcommands"),
+    ("VERSION", "help-heading-version-number"),
+];
 
 /// Returns the command with help texts in the chosen language.
 pub fn translated(command: Command) -> Command {
@@ -26,25 +30,71 @@ pub fn translated(command: Command) -> Command {
     }
 }
 
-fn in_chinese(command: Command) -> Command {
-    let headings = Headings {
-        arguments: chinese("help-heading-arguments").leak(),
-        options: chinese("help-heading-options").leak(),
-        commands: chinese("help-heading-commands").leak(),
-    };
-    translate(command, "help", headings)
+/// Returns the command with texts in the chosen language, for manual pages: they make the synopsis
+/// themselves, and have no page for the subcommand `help`.
+pub fn for_manual(command: Command) -> Command {
+    let command = command.disable_help_subcommand(true);
+    match lang::lang() {
+        Lang::En => command,
+        Lang::Zh => translate(command, "help", chinese("help-heading-commands").leak()),
+    }
 }
 
-fn translate(command: Command, id: &str, headings: Headings) -> Command {
-    let usage = chinese("help-heading-usage");
-    let template =
-        format!("{{about-with-newline}}\n{usage} {{usage}}\n\n{{all-args}}{{after-help}}");
+/// Returns a manual page with headings in the chosen language.
+pub fn manual_page(page: String) -> String {
+    match lang::lang() {
+        Lang::En => page,
+        Lang::Zh => MANUAL.iter().fold(page, |page, (english, id)| {
+            page.replace(&format!(".SH {english}\n"), &format!(".SH {}\n", chinese(id)))
+        }),
+    }
+}
+
+fn in_chinese(command: Command) -> Command {
+    let mut command = translate(command, "help", chinese("help-heading-commands").leak());
+    // clap adds the subcommand `help` when it builds the command.
+    command.build();
+    describe_help(command, &chinese("help-heading-help-command"))
+}
+
+fn describe_help(command: Command, about: &str) -> Command {
+    let is_help = command.get_name() == "help";
+    let mut command = if is_help { command.about(about.to_owned()) } else { command };
+    // clap has no setting for this part of a usage line.
+    let english = command.render_usage().to_string();
+    let usage = english.strip_prefix("Usage: ").unwrap_or(&english);
+    let translated_usage = usage.replace("[OPTIONS]", &chinese("help-heading-any-option"));
+    command.override_usage(translated_usage).mut_subcommands(|below| describe_help(below, about))
+}
+
+/// Returns the layout of a command's help. clap ends its own headings with an ASCII colon.
+fn template(command: &Command) -> String {
+    let [usage, header] = [command.get_styles().get_usage(), command.get_styles().get_header()];
+    let heading = chinese("help-heading-usage");
+    let mut template = format!("{{about-with-newline}}\n{usage}{heading}{usage:#}{{usage}}");
+    let has_positionals = command.get_positionals().any(|argument| !argument.is_hide_set());
+    let sections = [
+        (command.has_subcommands(), "help-heading-commands", "subcommands"),
+        (has_positionals, "help-heading-arguments", "positionals"),
+        (true, "help-heading-options", "options"),
+    ];
+    for (_, id, tag) in sections.into_iter().filter(|(has, ..)| *has) {
+        // Writing to a string cannot fail.
+        let _ = write!(template, "\n\n{header}{}：{header:#}\n{{{tag}}}", chinese(id));
+    }
+    template + "{after-help}"
+}
+
+/// Translates a command and its subcommands. `commands` stands for a subcommand in a usage line,
+/// which clap keeps as a static string.
+fn translate(command: Command, id: &str, commands: &'static str) -> Command {
+    let template = template(&command);
     let mut command = command
         .help_template(template)
-        .subcommand_help_heading(headings.commands)
+        .subcommand_value_name(commands)
         .disable_help_flag(true)
         .disable_version_flag(true)
-        .mut_args(|argument| translate_argument(argument, id, headings));
+        .mut_args(|argument| translate_argument(argument, id));
     if let Some(about) = find(id) {
         if let Some(long) = find(&format!("{id}-long")) {
             command = command.long_about(format!("{about}\n\n{long}"));
@@ -54,33 +104,35 @@ fn translate(command: Command, id: &str, headings: Headings) -> Command {
     let help = Arg::new("help").short('h').long("help").action(ArgAction::Help);
     let version = Arg::new("version").short('V').long("version").action(ArgAction::Version);
     command
-        .arg(help.help(chinese("help-heading-help")).help_heading(headings.options))
-        .arg(version.help(chinese("help-heading-version")).help_heading(headings.options))
+        .arg(help.help(chinese("help-heading-help")))
+        .arg(version.help(chinese("help-heading-version")))
         .mut_subcommands(|below| {
             let id = format!("{id}-{}", below.get_name());
-            translate(below, &id, headings)
+            translate(below, &id, commands)
         })
 }
 
-fn translate_argument(argument: Arg, command: &str, headings: Headings) -> Arg {
+fn translate_argument(argument: Arg, command: &str) -> Arg {
     let [own, shared] = argument_ids(&argument, command);
     let Some(mut help) = find(&own).or_else(|| find(&shared)) else { return argument };
     if argument.get_action().takes_values() {
-        let values = argument.get_possible_values();
-        let values: Vec<&str> = values.iter().map(|value| value.get_name()).collect();
+        let possible = argument.get_possible_values();
+        let values: Vec<&str> = possible.iter().map(|value| value.get_name()).collect();
         if !values.is_empty() {
-            help += &with("help-heading-values", "values", values.join(", "));
+            help += &with("help-heading-values", "values", list_in(Lang::Zh, &values));
         }
-        let defaults = argument.get_default_values().iter();
-        let defaults: Vec<_> = defaults.map(|value| value.to_string_lossy()).collect();
+        let raw_defaults = argument.get_default_values().iter();
+        let defaults: Vec<_> = raw_defaults.map(|value| value.to_string_lossy()).collect();
         if !defaults.is_empty() {
-            help += &with("help-heading-default", "value", defaults.join(", "));
+            help += &with("help-heading-default", "value", list_in(Lang::Zh, &defaults));
+        }
+        if let Some(name) = argument.get_env() {
+            help += &with("help-heading-env", "name", name.to_string_lossy().into_owned());
         }
     }
-    let heading = if argument.is_positional() { headings.arguments } else { headings.options };
-    let argument = argument.help(help).help_heading(heading);
+    let argument = argument.help(help);
     if argument.get_action().takes_values() {
-        argument.hide_possible_values(true).hide_default_value(true)
+        argument.hide_possible_values(true).hide_default_value(true).hide_env(true)
     } else {
         argument
     }
@@ -197,12 +249,16 @@ mod tests {
         in_chinese(Arguments::command()).debug_assert();
         let mut command = in_chinese(Arguments::command());
         let help = command.render_long_help().to_string();
-        assert!(help.contains("用法: waterline") && help.contains("命令:"), "{help}");
+        assert!(help.contains("用法：waterline") && help.contains("命令："), "{help}");
         command.build();
         let sessions = command.find_subcommand_mut("sessions").unwrap();
         let search = sessions.find_subcommand_mut("search").unwrap();
         let help = search.render_help().to_string();
-        assert!(help.contains("选项:") && help.contains("--limit"), "{help}");
-        assert!(help.contains("（默认：10）"), "{help}");
+        assert!(help.contains("参数：\n") && help.contains("选项：\n"), "{help}");
+        assert!(help.contains("--limit") && !help.contains("选项:"), "{help}");
+        assert!(help.contains("（默认：10）") && help.contains("search [选项] "), "{help}");
+        let chat = command.find_subcommand_mut("chat").unwrap().render_help().to_string();
+        assert!(chat.contains("（环境变量：WATERLINE_LOG）"), "{chat}");
+        assert!(!chat.contains("[OPTIONS]") && !chat.contains("[env:"), "{chat}");
     }
 }

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use waterline::message::Wire;
-use waterline_log::{Log, MAX_INPUT_BYTES, read_all, read_line};
+use waterline_log::{Log, MAX_INPUT_BYTES, Session, read_all, read_line};
 use waterline_provider::wire::{self, Conversation, ParseError};
 use waterline_transcript::{MESSAGES, Transcript, archive};
 
@@ -29,6 +29,10 @@ pub struct Input {
     /// A document and the sessions of another program, which are read once; lines are read as they
     /// are needed.
     read: Option<Vec<Conversation>>,
+    /// The stored session that it is, if it is one.
+    session: Option<Session>,
+    /// Whether it is a session file of another program.
+    is_session_file: bool,
 }
 
 #[derive(Debug)]
@@ -55,8 +59,10 @@ impl Input {
                 (name.to_owned(), Source::Memory(bytes))
             }
         };
-        let mut input = Self { name, source, from, read: None };
+        let mut input =
+            Self { name, source, from, read: None, session: None, is_session_file: false };
         input.read = input.sessions()?;
+        input.is_session_file = input.read.is_some();
         if input.read.is_none() && !input.has_lines()? {
             let bytes = read_all(&mut *input.reader()?, MAX_INPUT_BYTES)
                 .with_context(|| input.cannot_read())?;
@@ -72,10 +78,12 @@ impl Input {
         let mut found = conversation(archive::export(log, &session)?);
         found.messages.drain(..cleared.min(found.messages.len()));
         Ok(Self {
-            name: session.id,
+            name: session.id.clone(),
             source: Source::Memory(Vec::new()),
             from: None,
             read: Some(vec![found]),
+            session: Some(session),
+            is_session_file: false,
         })
     }
 
@@ -97,6 +105,17 @@ impl Input {
     /// Returns the name for display.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Returns the stored session that it is, if it is one.
+    pub const fn session(&self) -> Option<&Session> {
+        self.session.as_ref()
+    }
+
+    /// Returns whether it is a session file of another program. Its messages are not in the form of
+    /// a wire.
+    pub const fn is_session_file(&self) -> bool {
+        self.is_session_file
     }
 
     /// Counts the conversations. Fails on the first one that is invalid.
@@ -212,7 +231,10 @@ impl Input {
         })?;
         let found = wire::parse(&Arc::new(text), self.from)
             .map_err(|error| ParseError::shifted(error, line));
-        found.map_err(|error| anyhow!("{}: {}", self.name, phrase(&error.phrase())))
+        found.map_err(|error| {
+            let cause = phrase(&error.phrase());
+            anyhow!(text!("error-with-cause", error = &self.name, cause = cause))
+        })
     }
 }
 
@@ -245,7 +267,7 @@ pub fn raw_output() -> Box<dyn Write> {
 /// Writes line by line to a terminal, without control characters.
 struct Sanitizer<W: Write> {
     out: W,
-    /// The unfinished line.
+    /// What was written since the last line break.
     line: Vec<u8>,
 }
 

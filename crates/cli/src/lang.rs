@@ -26,6 +26,7 @@ const ENGLISH: &[&str] = &[
     include_str!("../locales/en/errors.ftl"),
     include_str!("../locales/en/reasons.ftl"),
     include_str!("../locales/en/phrases.ftl"),
+    include_str!("../locales/en/foreign.ftl"),
 ];
 const CHINESE: &[&str] = &[
     include_str!("../locales/zh/chat.ftl"),
@@ -39,9 +40,29 @@ const CHINESE: &[&str] = &[
     include_str!("../locales/zh/errors.ftl"),
     include_str!("../locales/zh/reasons.ftl"),
     include_str!("../locales/zh/phrases.ftl"),
+    include_str!("../locales/zh/foreign.ftl"),
     include_str!("../locales/zh/help.ftl"),
     include_str!("../locales/zh/policies.ftl"),
 ];
+
+/// The texts of one file, parsed when one of them is first needed: all of them take a megabyte.
+struct Catalog {
+    source: &'static str,
+    bundle: OnceLock<FluentBundle<FluentResource>>,
+}
+
+impl Catalog {
+    /// Returns the parsed texts, if the file defines this id.
+    fn defining(&self, lang: Lang, id: &str) -> Option<&FluentBundle<FluentResource>> {
+        let is_start = |at: usize| at == 0 || self.source.as_bytes().get(at - 1) == Some(&b'\n');
+        let has =
+            |at: usize| self.source.get(at + id.len()..).is_some_and(|rest| rest.starts_with(" ="));
+        let mut found = self.source.match_indices(id).map(|(at, _)| at);
+        found
+            .any(|at| is_start(at) && has(at))
+            .then(|| self.bundle.get_or_init(|| load(self.source, lang)))
+    }
+}
 
 static CHOSEN: OnceLock<Lang> = OnceLock::new();
 
@@ -90,6 +111,30 @@ pub fn lang() -> Lang {
     *CHOSEN.get_or_init(of_locale)
 }
 
+/// Joins the items of a list, in the chosen language.
+pub fn list<S: AsRef<str>>(items: &[S]) -> String {
+    list_in(lang(), items)
+}
+
+/// Joins the items of a list that a library wrote in English.
+pub fn relist(list: &str) -> String {
+    relist_in(lang(), list)
+}
+
+/// Joins the items of a list that a library wrote in English, in one language.
+pub fn relist_in(lang: Lang, list: &str) -> String {
+    list_in(lang, &list.split(", ").collect::<Vec<_>>())
+}
+
+/// Joins the items of a list, in one language.
+pub fn list_in<S: AsRef<str>>(lang: Lang, items: &[S]) -> String {
+    let separator = match lang {
+        Lang::En => ", ",
+        Lang::Zh => "\u{3001}",
+    };
+    items.iter().map(AsRef::as_ref).collect::<Vec<_>>().join(separator)
+}
+
 /// Formats the text with this id; `text!` calls it. A test checks that every id exists in both
 /// languages, so the fallbacks are never seen.
 pub fn format(id: &str, arguments: &FluentArgs<'_>) -> String {
@@ -103,22 +148,25 @@ pub fn find(id: &str, arguments: &FluentArgs<'_>) -> Option<String> {
 
 /// Formats the text with this id in one language, if there is one.
 pub fn find_in(lang: Lang, id: &str, arguments: &FluentArgs<'_>) -> Option<String> {
-    let bundle = bundle(lang);
+    let bundle = catalogs(lang).iter().find_map(|catalog| catalog.defining(lang, id))?;
     let pattern = bundle.get_message(id)?.value()?;
     Some(bundle.format_pattern(pattern, Some(arguments), &mut Vec::new()).into_owned())
 }
 
-fn bundle(lang: Lang) -> &'static FluentBundle<FluentResource> {
-    static EN: OnceLock<FluentBundle<FluentResource>> = OnceLock::new();
-    static ZH: OnceLock<FluentBundle<FluentResource>> = OnceLock::new();
+fn catalogs(lang: Lang) -> &'static [Catalog] {
+    static EN: OnceLock<Vec<Catalog>> = OnceLock::new();
+    static ZH: OnceLock<Vec<Catalog>> = OnceLock::new();
+    let unparsed = |files: &[&'static str]| {
+        files.iter().map(|source| Catalog { source, bundle: OnceLock::new() }).collect()
+    };
     match lang {
-        Lang::En => EN.get_or_init(|| load(ENGLISH, "en")),
-        Lang::Zh => ZH.get_or_init(|| load(CHINESE, "zh")),
+        Lang::En => EN.get_or_init(|| unparsed(ENGLISH)),
+        Lang::Zh => ZH.get_or_init(|| unparsed(CHINESE)),
     }
 }
 
-fn load(files: &[&str], locale: &str) -> FluentBundle<FluentResource> {
-    let locale: LanguageIdentifier = locale.parse().unwrap_or_default();
+fn load(file: &str, lang: Lang) -> FluentBundle<FluentResource> {
+    let locale: LanguageIdentifier = lang.name().parse().unwrap_or_default();
     let mut bundle = FluentBundle::new_concurrent(vec![locale]);
     // Both languages are written from left to right, and terminals show the isolation marks as
     // boxes.
@@ -129,11 +177,9 @@ fn load(files: &[&str], locale: &str) -> FluentBundle<FluentResource> {
         }
         _ => None,
     }));
-    for file in files {
-        let resource =
-            FluentResource::try_new((*file).to_owned()).unwrap_or_else(|(resource, _)| resource);
-        bundle.add_resource_overriding(resource);
-    }
+    let resource =
+        FluentResource::try_new(file.to_owned()).unwrap_or_else(|(resource, _)| resource);
+    bundle.add_resource_overriding(resource);
     bundle
 }
 
@@ -153,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn every_catalogue_parses() {
+    fn every_catalog_parses() {
         for file in ENGLISH.iter().chain(CHINESE) {
             let errors = FluentResource::try_new((*file).to_owned()).err();
             assert!(errors.is_none(), "{:?}", errors.map(|(_, errors)| errors));

@@ -11,6 +11,8 @@ use tracing_subscriber::layer::{Context, SubscriberExt};
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer, fmt as lines};
 
+use crate::text;
+
 /// The format of events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LogFormat {
@@ -30,8 +32,17 @@ pub struct LogArguments {
     log_format: Option<LogFormat>,
     /// Events to log: error, warn, info, debug, or a filter such as waterline::context=info
     /// (default: info with --log-format, else none)
-    #[arg(long, value_name = "FILTER", env = "WATERLINE_LOG")]
+    #[arg(long, value_name = "FILTER", env = "WATERLINE_LOG", value_parser = filter)]
     log: Option<String>,
+}
+
+/// Checks a filter. Its parser accepts `target=` and then logs nothing.
+fn filter(text: &str) -> Result<String, String> {
+    let has_level = text.split(',').all(|directive| !directive.trim_end().ends_with('='));
+    match EnvFilter::try_new(text) {
+        Ok(_) if has_level => Ok(text.to_owned()),
+        _ => Err(text!("argument-log-filter", value = text)),
+    }
 }
 
 impl LogArguments {
@@ -43,12 +54,12 @@ impl LogArguments {
         let filter = EnvFilter::try_new(self.log.as_deref().unwrap_or("waterline=info"))?;
         let registry = tracing_subscriber::registry().with(filter);
         let spans = lines::format::FmtSpan::CLOSE;
-        let colour = std::io::IsTerminal::is_terminal(&std::io::stderr());
+        let color = std::io::IsTerminal::is_terminal(&std::io::stderr());
         match self.log_format.unwrap_or(LogFormat::Text) {
             LogFormat::Text => registry
                 .with(
                     lines::layer()
-                        .with_ansi(colour)
+                        .with_ansi(color)
                         .with_writer(std::io::stderr)
                         .with_span_events(spans),
                 )
@@ -103,17 +114,17 @@ fn agent_lines(fields: &Fields) -> Vec<String> {
     let of = |name: &str| fields.text(name).to_owned();
     match fields.text("message") {
         "context folded" => {
+            // Agent Service had no figure for tool definitions. Like the system prompt, they are
+            // sent with every call, so they count with it.
+            let system = fields.number("system") + fields.number("tools");
             let share = 100.0 * fields.number("usable") / fields.number("window").max(1.0);
-            let before = fields.number("tokens");
-            let after = fields.number("recent");
-            let saved = if before > after { 100.0 * (1.0 - after / before) } else { 0.0 };
+            let saved = 100.0 * fields.number("reduction");
             vec![
                 "[Agent] 上下文优化触发:".to_owned(),
                 format!("[Agent]   - 上下文窗口: {}, 目标使用率: {share:.1}%", of("window")),
                 format!(
-                    "[Agent]   - 最大可用: {}, System占用: {}, 剩余可用: {}",
+                    "[Agent]   - 最大可用: {}, System占用: {system}, 剩余可用: {}",
                     of("usable"),
-                    of("system"),
                     of("available")
                 ),
                 format!("[Agent]   - 原始消息: {} 条, {} tokens", of("messages"), of("tokens")),
@@ -123,8 +134,7 @@ fn agent_lines(fields: &Fields) -> Vec<String> {
                     of("recent_budget")
                 ),
                 format!(
-                    "[上下文] 构建完成: System={}t, Summary={}t, Recent={}t ({}条/{}条), Total={}t",
-                    of("system"),
+                    "[上下文] 构建完成: System={system}t, Summary={}t, Recent={}t ({}条/{}条), Total={}t",
                     of("summary"),
                     of("recent"),
                     of("shown"),
@@ -167,6 +177,7 @@ mod tests {
             ("recent_budget", "48518"),
             ("summary", "0"),
             ("recent", "12000"),
+            ("reduction", "0.7333333333333334"),
             ("shown", "15"),
             ("total", "14156"),
         ]);
@@ -182,6 +193,19 @@ mod tests {
             "[Agent]   - 削减率: 73.3%",
         ];
         assert_eq!(agent_lines(&folded), expected);
+        let mut with_tools = folded;
+        with_tools.0.extend([
+            ("tools", "1000".to_owned()),
+            ("available", "73644".to_owned()),
+            ("total", "15156".to_owned()),
+        ]);
+        let lines = agent_lines(&with_tools).join("\n");
+        for part in [
+            "最大可用: 76800, System占用: 3156, 剩余可用: 73644\n",
+            "System=3156t, Summary=0t, Recent=12000t (15条/50条), Total=15156t\n",
+        ] {
+            assert!(lines.contains(part), "{part} in {lines}");
+        }
         let sent = fields(&[("message", "context sent"), ("sent", "16"), ("total", "14156")]);
         assert_eq!(
             agent_lines(&sent),

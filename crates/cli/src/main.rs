@@ -9,6 +9,7 @@ mod db;
 mod environment;
 mod error;
 mod files;
+mod foreign;
 mod help;
 mod ids;
 mod input;
@@ -108,14 +109,17 @@ fn run(command: &Command) -> anyhow::Result<ExitCode> {
             command::completions::run(arguments, help::translated(Arguments::command()))
         }
         Command::Man(arguments) => {
-            command::man::run(arguments, help::translated(Arguments::command()))
+            command::man::run(arguments, help::for_manual(Arguments::command()))
         }
     }
 }
 
 /// Returns the language of the config. An invalid config is reported by the command that needs it.
 fn configured_lang() -> Option<Lang> {
-    Config::load(Arc::clone(environment::environment())).ok()?.settings.lang
+    let environment = environment::environment();
+    let config = Config::load(Arc::clone(environment)).ok();
+    // An error in the config is reported in the language of the variable.
+    config.and_then(|config| config.settings.lang).or_else(|| environment.lang())
 }
 
 /// Whether the reader of our output closed the pipe, which is not an error.

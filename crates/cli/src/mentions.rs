@@ -6,16 +6,31 @@ use waterline_agent::mention::{self, AttachProblem, FileProblem, Notice};
 use waterline_agent::state::Upload;
 use waterline_agent::{Agent, UserInput};
 
+use crate::error::describe_cause;
+use crate::lang::list;
 use crate::number::bytes;
 use crate::text;
 
-/// The most attached files that are listed.
+/// Maximum number of attached files that are listed.
 const LISTED: usize = 10;
 
-/// Returns the input for the agent, and notices for the user.
-pub fn read(agent: &Agent, text: &str) -> (UserInput, Vec<String>) {
+/// A message that was read.
+pub struct Mentions {
+    pub input: UserInput,
+    /// Notices for the user.
+    pub notices: Vec<String>,
+    /// Whether a file is too large to be attached: the message makes little sense without it.
+    pub is_incomplete: bool,
+}
+
+/// Reads a message, with its mentions.
+pub fn read(agent: &Agent, text: &str) -> Mentions {
     let (input, notices) = mention::read(agent, Path::new("."), text);
-    (input, notices.iter().filter_map(describe).collect())
+    let is_incomplete = notices.iter().any(|notice| {
+        let Notice::Problem(AttachProblem::File { why, .. }) = notice else { return false };
+        matches!(why, FileProblem::TooLarge { .. })
+    });
+    Mentions { input, notices: notices.iter().filter_map(describe).collect(), is_incomplete }
 }
 
 fn describe(notice: &Notice) -> Option<String> {
@@ -25,6 +40,7 @@ fn describe(notice: &Notice) -> Option<String> {
         Notice::ToolAllowed(name) => text!("mention-tool", name = name),
         Notice::SkillOnce(id) => text!("mention-skill", id = id),
         Notice::Unknown(name) => text!("mention-unknown", name = name),
+        Notice::IsFile(name) => text!("mention-is-file", name = name),
         _ => return None,
     })
 }
@@ -51,6 +67,9 @@ fn describe_problem(problem: &AttachProblem) -> String {
                     )
                 }
                 FileProblem::NoImages => text!("mention-no-images", path = path),
+                FileProblem::Other(why) => {
+                    text!("error-with-cause", error = path, cause = describe_cause(why))
+                }
                 other => text!("error-with-cause", error = path, cause = other.to_string()),
             }
         }
@@ -62,10 +81,11 @@ fn describe_problem(problem: &AttachProblem) -> String {
 fn attached(files: &[Upload]) -> Option<String> {
     let describe = |file: &Upload| {
         let path = file.path.strip_prefix("uploads/").unwrap_or(&file.path);
-        format!("{path} ({})", bytes(file.bytes.unwrap_or_default()))
+        let size = bytes(file.bytes.unwrap_or_default());
+        text!("with-detail", text = path, detail = size)
     };
     let described: Vec<String> = files.iter().take(LISTED).map(describe).collect();
-    let shown = described.join(", ");
+    let shown = list(&described);
     match files.len().saturating_sub(LISTED) {
         _ if files.is_empty() => None,
         0 => Some(text!("mention-attached", files = shown)),

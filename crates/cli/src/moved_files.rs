@@ -7,20 +7,22 @@ use anyhow::Result;
 use waterline_agent::SessionFiles;
 use waterline_agent::changes::{FileOutcome, MovedFile};
 use waterline_config::{Config, workspaces};
-use waterline_log::{Log, Session};
+use waterline_log::{ChangesBetween, Log, Session};
 use waterline_sandbox::workspace::Grant;
 
 use crate::environment::environment;
+use crate::error::describe_cause;
+use crate::lang::list;
 use crate::show::plain;
 use crate::text;
 
-/// The most files named on one line.
+/// Maximum number of files named on one line.
 const MAX_NAMES: usize = 10;
 
 /// The flags of commands that move a session.
 #[derive(Debug, clap::Args)]
 pub struct FileArguments {
-    /// Restore the files that the turns changed, too
+    /// Also restore the files that the turns changed
     #[arg(long)]
     files: bool,
     /// With --files: restore files in this directory as well as in the workspace
@@ -39,13 +41,21 @@ impl FileArguments {
         change: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
         if !self.files {
+            let newest = log.newest_id(&session.id)?;
             let moved = change()?;
-            anstream::eprintln!("{}", text!("files-not-moved"));
+            // If the records cannot be read, files may have been changed.
+            let is_unchanged = newest.is_none_or(|newest| {
+                let between = log.file_changes_since(&session.id, newest);
+                between.is_ok_and(|between| between == ChangesBetween::default())
+            });
+            if !is_unchanged {
+                anstream::eprintln!("{}", text!("files-not-moved"));
+            }
             return Ok(moved);
         }
         let config = Config::load(std::sync::Arc::clone(environment()))?;
-        let grants = config.settings.agent.allow_dirs.iter().chain(&self.allow_dirs);
-        let grants: Vec<Grant> = grants.cloned().collect();
+        let grants: Vec<Grant> =
+            config.settings.agent.allow_dirs.iter().chain(&self.allow_dirs).cloned().collect();
         let workspaces = workspaces(&config)?;
         let files = SessionFiles { session, workspaces: &workspaces, grants: &grants };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -70,10 +80,13 @@ pub fn report(moved: &[MovedFile]) -> Vec<String> {
         with(&FileOutcome::RestoredInPart).map(|paths| text!("files-in-part", paths = paths)),
         with(&FileOutcome::ChangedMeanwhile).map(|paths| text!("files-kept", paths = paths)),
         with(&FileOutcome::TooLarge).map(|paths| text!("files-too-large", paths = paths)),
+        with(&FileOutcome::NotRecorded).map(|paths| text!("files-not-recorded", paths = paths)),
+        with(&FileOutcome::Repository).map(|paths| text!("files-repository", paths = paths)),
+        with(&FileOutcome::Link).map(|paths| text!("files-links", paths = paths)),
     ];
     let failed = moved.iter().filter_map(|file| match &file.outcome {
         FileOutcome::Failed(why) => {
-            Some(text!("files-failed", path = shown(&file.path), why = why.as_str()))
+            Some(text!("files-failed", path = shown(&file.path), why = describe_cause(why)))
         }
         _ => None,
     });
@@ -87,7 +100,7 @@ pub fn names<'a>(paths: impl ExactSizeIterator<Item = &'a String>) -> String {
     if count > MAX_NAMES {
         names.push(text!("call-more-files", count = count - MAX_NAMES));
     }
-    names.join(", ")
+    list(&names)
 }
 
 /// Returns a path for display: relative to the current directory if it is inside.

@@ -4,8 +4,12 @@
 use fluent_bundle::FluentArgs;
 use waterline::phrase::{Phrase, Value};
 
-use crate::lang;
+use crate::foreign::foreign;
+use crate::lang::{self, relist};
 use crate::printable::plain;
+
+/// The values that are lists.
+const LISTS: [&str; 3] = ["ids", "known", "names"];
 
 /// Returns a text of a library in the chosen language; one without a translation is returned as it
 /// is.
@@ -15,9 +19,10 @@ pub fn phrase(phrase: &Phrase) -> String {
         match value {
             Value::Number(number) => arguments.set(*name, *number),
             Value::Phrase(inner) => arguments.set(*name, self::phrase(inner)),
+            list if LISTS.contains(name) => arguments.set(*name, plain(&relist(&list.to_string()))),
             other => arguments.set(*name, plain(&other.to_string())),
         }
     }
     let translated = (!phrase.id().is_empty()).then(|| lang::find(phrase.id(), &arguments));
-    translated.flatten().unwrap_or_else(|| phrase.to_string())
+    translated.flatten().unwrap_or_else(|| plain(&foreign(phrase.as_str())))
 }

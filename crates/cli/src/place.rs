@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use waterline_agent::{ApprovalReply, WorkingDirectory};
-use waterline_config::{Config, Overrides, Place, consent, place};
+use waterline_config::{Config, Overrides, WorkDir, consent, place};
 
 use crate::show::plain;
 use crate::text;
@@ -17,9 +17,9 @@ pub fn choose(
     may_ask: bool,
 ) -> Result<Option<WorkingDirectory>> {
     let working = match place::find(config, overrides)? {
-        Place::Private => return Ok(None),
-        Place::Directory(working) => return Ok(Some(working)),
-        Place::Undecided(working) => working,
+        WorkDir::Private => return Ok(None),
+        WorkDir::Directory(working) => return Ok(Some(working)),
+        WorkDir::Undecided(working) => working,
     };
     if !(may_ask && trust::has_terminal()) {
         return Ok(None);

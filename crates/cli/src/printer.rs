@@ -13,14 +13,18 @@ use serde::Serialize;
 use waterline_agent::changes::FileDiff;
 use waterline_agent::tool::Capability;
 use waterline_agent::{
-    AnswerLine, ApprovalReply, ApprovalRequest, Approver, Event, EventLine, Observer, Outcome,
-    Question, RunLine, Source,
+    Agent, AnswerLine, ApprovalReply, ApprovalRequest, Approver, Event, EventLine, Observer,
+    Outcome, Question, RunLine, Source,
 };
 use waterline_provider::answer::Delta;
 use waterline_session::{Event as CallEvent, LiveSession};
 
 use crate::error::describe;
-use crate::show::{call_note, handed_off, lines, odd, refusal, remembered, truncate, turn_notice};
+use crate::show::rows::wrap_styled;
+use crate::show::{
+    Failure, Granting, call_note, failure, handed_off, lines, odd, refusals, remembered, room,
+    truncate, turn_notice,
+};
 use crate::terminal::asking::Asked;
 use crate::terminal::{
     DIFF_LINES, Keyboard, Screen, Typed, asking, changed_files, counts, forget_typed, rows_of,
@@ -34,6 +38,10 @@ const CALL: usize = 100;
 const NO_TERMINAL: &str = "no one is available to approve it; the user can start with --yes, \
                            which approves all calls except critical ones, commands without a \
                            sandbox, and protected paths";
+
+/// The same if the user started with `--yes`, or it would not help.
+const NOT_COVERED: &str = "no one is available to approve it, and --yes does not cover critical \
+                           calls, commands without a sandbox, or protected paths";
 
 /// Prints a turn for a pipe, a file or a program; it also works on a terminal.
 pub struct Printer {
@@ -55,7 +63,7 @@ impl Printer {
     pub fn new(json: bool, yes: bool, streams: bool) -> Self {
         let streams = streams && std::io::stdout().is_terminal();
         let has_screen = streams && !json && std::io::stderr().is_terminal();
-        let screen = has_screen.then(|| Arc::new(Screen::new()));
+        let screen = has_screen.then(|| Arc::new(Screen::new(Granting::Flags)));
         Self {
             json,
             yes,
@@ -80,16 +88,24 @@ impl Printer {
         std::future::pending().await
     }
 
-    /// Prints the session and the model.
-    pub fn begin(&self, live: &LiveSession, is_new: bool) {
+    /// Prints the session, the model and where the agent works.
+    pub fn begin(&self, agent: &Agent, is_new: bool) {
+        let live = agent.live();
         let id = live.session().id.as_str();
         let model = live.model().name.as_str();
+        let directory = agent.workspace().working_directory().display().to_string();
         if self.json {
-            print(&RunLine::Session { session: id, model });
-        } else if let Some(screen) = self.screen.as_ref().filter(|_| is_new) {
-            screen.print_note(&text!("run-session", id = id, model = lines(model)));
-        } else if is_new {
-            anstream::eprintln!("{}", text!("run-session", id = id, model = lines(model)));
+            print(&RunLine::Session { session: id, model, directory: &directory });
+            return;
+        }
+        if !is_new {
+            return;
+        }
+        let text =
+            text!("run-session", id = id, model = lines(model), directory = lines(&directory));
+        match &self.screen {
+            Some(screen) => screen.print_note(&text),
+            None => anstream::eprintln!("{text}"),
         }
     }
 
@@ -143,6 +159,14 @@ impl Printer {
         self.shown.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn show_failure(&self, name: &str, failure: &Failure) {
+        let cause = failure.cause.as_str();
+        self.note(&truncate(&text!("run-failed", name = name, cause = cause), CALL));
+        for line in &failure.lines {
+            self.note(&format!("  {}", truncate(line, CALL)));
+        }
+    }
+
     /// Shows on a terminal what a call changed, unless it was shown before.
     fn show_changes(&self, id: &str, capability: Capability, changes: &[FileDiff]) {
         if !std::io::stderr().is_terminal() || self.shown().iter().any(|shown| shown == id) {
@@ -179,7 +203,7 @@ impl Printer {
         }
         self.break_line();
         forget_typed();
-        anstream::eprint!("{text} ");
+        anstream::eprint!("{} ", wrap_styled(text, room(1)));
         let (sender, mut lines) = tokio::sync::mpsc::unbounded_channel();
         let _keyboard = Keyboard::listen(false, Arc::default(), move |typed| match typed {
             Typed::Draft(_) => {}
@@ -218,14 +242,12 @@ impl Observer for Printer {
             }
             Event::ToolEnds { id, name, text, failed, info, changes, .. } => {
                 if *failed {
-                    let cause = text.lines().next().unwrap_or_default();
-                    let failed = text!("run-failed", name = name.as_str(), cause = cause);
-                    self.note(&truncate(&failed, CALL));
+                    self.show_failure(name, &failure(info.capability, text));
                 }
                 self.show_changes(id, info.capability, changes);
             }
             Event::Refused { refused, .. } => {
-                refused.iter().for_each(|refused| self.note(&refusal(refused)))
+                refusals(refused, Granting::Flags).iter().for_each(|line| self.note(line))
             }
             Event::HandedOff { to, session } => self.note(&handed_off(to, session)),
             Event::Steered(text) => self.note(text),
@@ -268,7 +290,9 @@ impl Approver for Printer {
             let Asked { mut text, question } = asking::request(request);
             loop {
                 let Some(line) = self.ask_line(&text).await else {
-                    return ApprovalReply::NoReply(NO_TERMINAL.to_owned());
+                    let is_covered = request.in_advance && !self.yes;
+                    let why = if is_covered { NO_TERMINAL } else { NOT_COVERED };
+                    return ApprovalReply::NoReply(why.to_owned());
                 };
                 if request.info.diff.is_some() {
                     self.shown().push(request.call_id.clone());

@@ -8,6 +8,7 @@ use waterline_log::{Log, MAX_INPUT_BYTES, Session, read_all};
 use waterline_transcript::{Notice, Source, Transcript, archive};
 
 use crate::db::{self, Stored};
+use crate::lang::list;
 use crate::show::{phrase, plain};
 use crate::text;
 
@@ -118,7 +119,7 @@ pub fn files(given: &[PathBuf]) -> Result<Vec<PathBuf>> {
             walk(path, &mut found)?;
             if found.len() == before {
                 let path = path.display().to_string();
-                let extensions = EXTENSIONS.join(", ");
+                let extensions = list(&EXTENSIONS);
                 bail!(text!("sessions-none-below", path = path, extensions = extensions));
             }
         } else {

@@ -10,6 +10,7 @@ use waterline::warning::{Warning, WarningKind};
 use waterline_agent::approval::Mode;
 use waterline_config::{Config, ConfigError};
 
+use crate::db::Database;
 use crate::environment::environment;
 use crate::number::number;
 use crate::text;
@@ -25,6 +26,9 @@ pub fn size(text: &str) -> Result<usize, String> {
     };
     let number: f64 = digits.parse().map_err(|_| refused())?;
     let tokens = (number * factor).round();
+    if tokens < 1.0 {
+        return Err(text!("argument-size-too-small", value = text));
+    }
     if !(1.0..=1e9).contains(&tokens) {
         return Err(refused());
     }
@@ -41,6 +45,22 @@ pub fn setting(text: &str) -> Result<(String, String), String> {
     let (key, value) =
         text.split_once('=').ok_or_else(|| text!("argument-setting", value = text))?;
     Ok((key.trim().to_owned(), value.trim().to_owned()))
+}
+
+/// Returns the config with the preferences of a user. A log that does not exist has none and is not
+/// created.
+pub fn of_user(user: Option<&str>, database: &Database) -> anyhow::Result<Config> {
+    let mut config = Config::load(Arc::clone(environment()))?;
+    let log = match user {
+        Some(_) => database.find()?,
+        // Without a user, a log that cannot be read does not matter.
+        None => database.find().ok().flatten(),
+    };
+    if let Some(log) = log {
+        let user = user.unwrap_or_default();
+        config.add_preferences(user, &log.preferences(user)?)?;
+    }
+    Ok(config)
 }
 
 /// Loads a preset or a policy file and sets some of its keys.
@@ -62,12 +82,12 @@ pub const fn approval(mode: Mode) -> &'static str {
     }
 }
 
-/// Returns the model catalogue with the models that the user's config describes.
+/// Returns the model catalog with the models that the user's config describes.
 pub fn models() -> Result<Models, ConfigError> {
-    Ok(Config::load(Arc::clone(environment()))?.catalogue())
+    Ok(Config::load(Arc::clone(environment()))?.catalog())
 }
 
-/// Returns the catalogue's entry for a model, or a default with a warning if it has none.
+/// Returns the catalog's entry for a model, or a default with a warning if it has none.
 pub fn model(models: &Models, name: Option<&str>) -> (Arc<Model>, Option<Warning>) {
     if let Some(known) = name.and_then(|name| models.find(name)) {
         return (known, None);

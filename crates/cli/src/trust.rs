@@ -7,9 +7,14 @@ use anyhow::{Context, Result, bail};
 use waterline_agent::ApprovalReply;
 use waterline_config::{Config, ConfigError, Notice, trust};
 
-use crate::show::{notice, plain};
+use crate::lang::list;
+use crate::show::rows::wrap_styled;
+use crate::show::{notice, plain, room};
 use crate::terminal::forget_typed;
 use crate::text;
+
+/// The columns that are left for the reply to a question.
+const REPLY: usize = 10;
 
 /// Returns the notice that the directory's config file names these addresses.
 fn notice_of(addresses: &str) -> String {
@@ -18,7 +23,7 @@ fn notice_of(addresses: &str) -> String {
 
 /// Lists addresses for display, separated by commas.
 pub fn listed(addresses: &[&str]) -> String {
-    addresses.iter().map(|address| plain(address)).collect::<Vec<_>>().join(", ")
+    list(&addresses.iter().map(|address| plain(address)).collect::<Vec<_>>())
 }
 
 /// Makes sure that each address that comes with the directory is approved before anything is sent.
@@ -33,7 +38,8 @@ pub fn check(config: &Config, is_trusted: bool, may_ask: bool) -> Result<()> {
     }
     let shown = listed(&new);
     if !(may_ask && has_terminal()) {
-        bail!("{}: {}", notice_of(&shown), text!("trust-not-approved"));
+        let why = text!("trust-not-approved");
+        bail!(text!("error-with-cause", error = notice_of(&shown), cause = why));
     }
     if !confirm(&shown)? {
         bail!(text!("trust-refused"));
@@ -63,12 +69,19 @@ fn confirm(addresses: &str) -> Result<bool> {
     Ok(ask(&question)? == Some(ApprovalReply::Allow))
 }
 
-/// Asks a question on the terminal. Returns the reply; none if it is neither yes nor no.
+/// Asks a question on the terminal, again if the line is not an answer. Returns the reply; none if
+/// the line is empty.
 pub fn ask(question: &str) -> Result<Option<ApprovalReply>> {
     forget_typed();
-    anstream::eprint!("{question} ");
-    std::io::stderr().flush()?;
-    let mut line = String::new();
-    std::io::stdin().read_line(&mut line).context(text!("trust-unreadable"))?;
-    Ok(ApprovalReply::read(&line))
+    loop {
+        anstream::eprint!("{} ", wrap_styled(question, room(REPLY)));
+        std::io::stderr().flush()?;
+        let mut line = String::new();
+        std::io::stdin().read_line(&mut line).context(text!("trust-unreadable"))?;
+        let reply = ApprovalReply::read(&line);
+        if reply.is_some() || line.trim().is_empty() {
+            return Ok(reply);
+        }
+        anstream::eprintln!("{}", text!("answer-yes-or-no"));
+    }
 }

@@ -7,6 +7,9 @@
     reason = "a test fails loudly"
 )]
 
+mod program;
+mod screens;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -128,6 +131,56 @@ fn the_readme_shows_code_that_runs() {
     assert!(example.ends_with(block), "crates/engine/examples/readme.rs and the README differ");
 }
 
+/// The lines of Rust code without comments and white space, in paragraphs.
+fn paragraphs(code: &str) -> Vec<String> {
+    let mut found = vec![String::new()];
+    for line in code.lines() {
+        let line = line.trim();
+        if line.is_empty() || line == "…" {
+            found.push(String::new());
+        } else if !line.starts_with("//") {
+            let line = line.split_once(" //").map_or(line, |(line, _)| line);
+            let words = line.split_whitespace();
+            found.last_mut().unwrap().extend(words);
+        }
+    }
+    found.retain(|paragraph| paragraph.len() > 1);
+    found
+}
+
+/// The Rust code in docs/ is in an example, which is compiled and run: paragraph by paragraph.
+#[test]
+fn the_guides_show_code_that_is_compiled() {
+    let mut examples = String::new();
+    for part in std::fs::read_dir(root().join("crates")).unwrap() {
+        let directory = part.unwrap().path().join("examples");
+        for file in std::fs::read_dir(directory).into_iter().flatten() {
+            let path = file.unwrap().path();
+            if path.is_file() {
+                examples += &paragraphs(&std::fs::read_to_string(path).unwrap()).concat();
+                examples.push('\n');
+            }
+        }
+    }
+    let mut count = 0;
+    for page in std::fs::read_dir(root().join("docs")).unwrap() {
+        let path = page.unwrap().path();
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        for block in text.split("```rust\n").skip(1) {
+            let code = block.split("```").next().unwrap_or_default();
+            for paragraph in paragraphs(code) {
+                count += 1;
+                assert!(
+                    examples.contains(&paragraph),
+                    "no example has this code of {}:\n{paragraph}\nin\n{code}",
+                    path.display()
+                );
+            }
+        }
+    }
+    assert!(count > 12, "only {count} paragraphs");
+}
+
 /// Each command has a section with its help. `scripts/reference` writes the page.
 #[test]
 fn the_command_reference_is_current() {
@@ -146,6 +199,32 @@ fn the_command_reference_is_current() {
         sections += 1;
     }
     assert!(sections > 0, "the page has no commands");
+}
+
+/// The outputs of `plan` and `replay` in the documentation are real.
+#[test]
+fn the_tables_of_plan_and_replay_are_current() {
+    let mut compared = 0;
+    for page in ["README.md", "README.zh.md", "docs/plan.md", "docs/replay.md"] {
+        for block in screens::blocks(page) {
+            for part in block.lines.join("\n").split("$ waterline ").skip(1) {
+                let (command, output) = part.split_once('\n').unwrap_or((part, ""));
+                let is_table = command.starts_with("plan examples/")
+                    || command.starts_with("replay examples/");
+                if !is_table || output.is_empty() {
+                    continue;
+                }
+                let mut program = program::waterline();
+                program.current_dir(root()).args(command.split_whitespace());
+                program.env("WATERLINE_LANG", screens::language(page));
+                let shown = String::from_utf8(program.output().unwrap().stdout).unwrap();
+                let lines: Vec<String> = output.lines().map(str::to_owned).collect();
+                screens::assert_shown(page, &lines, &shown);
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared >= 5, "{compared} tables were found");
 }
 
 /// Returns the help of a command, without trailing blanks, in English and 100 columns wide.

@@ -39,7 +39,10 @@ impl World {
         let directory = self.directory.path().to_str().unwrap();
         let mut command = program::waterline();
         command.args(["replay", directory, "--tokens", "chars/4", "--window", "1k"]);
-        command.args(["--judge", &self.server.url, "--judge-model", "tiny"]);
+        command.args(["--judge", &self.server.url]);
+        if !arguments.contains(&"--model") {
+            command.args(["--judge-model", "tiny"]);
+        }
         command.args(["--judge-sample", "6"]).args(arguments);
         let output = command.env("WATERLINE_API_KEY", KEY).output().unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
@@ -93,6 +96,23 @@ fn scores(request: &Received) -> Reply {
     let choice = json!({"text": "", "logprobs": {"tokens": tokens, "token_logprobs": logprobs}});
     let body = json!({"choices": [choice], "usage": {"completion_tokens": 1}});
     Reply::status(200, body.to_string())
+}
+
+/// A server that asks for a key gets it with the question for its models, too.
+#[test]
+fn models_of_the_judge_are_asked_for_with_the_key() {
+    let world = World::new(|request| {
+        let has_key = request.header("authorization") == Some(&format!("Bearer {KEY}"));
+        match request.path.as_str() {
+            _ if !has_key => Reply::status(401, r#"{"error":{"message":"no key"}}"#),
+            "/v1/models" => Reply::status(200, r#"{"data":[{"id":"small"}]}"#),
+            _ => scores(request),
+        }
+    });
+    let ended = world.replay(&["--policy", "auto", "--model", "gpt-4o", "--json"]);
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let found: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(found["judge"], "small");
 }
 
 /// Three answers of each session: 6 tokens with 3 and with 6 nats. The mean is 9 / 12, the

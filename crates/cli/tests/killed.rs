@@ -130,11 +130,11 @@ fn after_the_answer_there_is_nothing_to_resume() {
 /// A question outlives the process; another process answers it.
 #[test]
 fn a_question_waits_for_another_process() {
-    let ask = calls("ask_human", json!({"question": "Which harbour?"}));
+    let ask = calls("ask_human", json!({"question": "Which harbor?"}));
     let world = World::new(vec![ask, says("North it is.")]);
     let (code, _, err) = world.run("run", &[&SESSION[..], &["plan it"]].concat());
     assert_eq!(code, 3, "{err}");
-    assert!(err.contains("Which harbour?") && err.contains("waterline run --session s"), "{err}");
+    assert!(err.contains("Which harbor?") && err.contains("waterline run --session s"), "{err}");
     let (code, out, _) = world.run("run", &[&SESSION[..], &["north"]].concat());
     assert_eq!((code, out.as_str()), (0, "North it is.\n"));
     assert!(world.last_request().last().unwrap().contains("north"));
@@ -205,4 +205,58 @@ fn a_killed_chat_without_a_message_leaves_no_session() {
     assert!(listed().contains("how high?"), "{}", listed());
     drop(next.stdin.take());
     next.wait().unwrap();
+}
+
+/// Returns a world with a session whose turn was interrupted before the model answered.
+fn interrupted() -> World {
+    let world = World::new(vec![Line::Hangs, says("four metres")]);
+    let child = start(&world, "how high?");
+    until("the request", || world.server.received().len() == 1);
+    kill(child);
+    world
+}
+
+/// The address was named by a flag of the killed process, which is not repeated.
+#[test]
+fn an_interrupted_turn_resumes_at_the_server_that_the_session_used() {
+    let world = interrupted();
+    let (code, out, err) = world.plain(&["run", "--resume", "s", "--db", "log.db"]);
+    assert!(code == 0 && out.contains("four metres"), "{out}{err}");
+    let note = format!("Continuing with m at {}", world.server.url);
+    assert!(err.contains(&note), "{err}");
+    // A flag that names another model wins.
+    let (code, out, err) =
+        world.plain(&["run", "and now?", "--session", "s", "--db", "log.db", "--model", "offline"]);
+    assert!(code == 0 && !err.contains("Continuing with"), "{out}{err}");
+    assert_eq!(world.server.received().len(), 2);
+}
+
+/// A log may come from someone else, whose server is not the user's.
+#[test]
+fn an_address_that_the_user_of_this_machine_did_not_give_is_not_used() {
+    let world = interrupted();
+    std::fs::remove_file(world.path(".local/share/waterline/servers.json")).unwrap();
+    let (code, _, err) = world.plain(&["run", "--resume", "s", "--db", "log.db"]);
+    assert!(code == 2 && err.contains("the interrupted turn began with m"), "{err}");
+    assert_eq!(world.server.received().len(), 1);
+}
+
+/// Forks, exports and imports have no address, so that a session from elsewhere cannot send the
+/// conversation anywhere. The offline model does not answer in place of the real one unasked.
+#[test]
+fn a_turn_whose_model_is_missing_is_not_continued_by_the_offline_model() {
+    let world = interrupted();
+    let (_, exported, _) = world.plain(&["sessions", "export", "s", "--db", "log.db"]);
+    assert!(!exported.contains(&world.server.url), "{exported}");
+    world.write("s.jsonl", &exported);
+    let (code, _, err) = world.plain(&["sessions", "import", "s.jsonl", "--db", "other.db"]);
+    assert_eq!(code, 0, "{err}");
+    for command in ["run", "chat"] {
+        let (code, out, err) = world.plain(&[command, "--resume", "s", "--db", "other.db"]);
+        assert!(code == 2 && err.contains("the interrupted turn began with m"), "{out}{err}");
+    }
+    let flags = ["run", "--resume", "s", "--db", "other.db", "--model", "offline"];
+    let (code, _, err) = world.plain(&flags);
+    assert_eq!(code, 0, "the user asked for it: {err}");
+    assert_eq!(world.server.received().len(), 1);
 }

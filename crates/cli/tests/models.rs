@@ -59,7 +59,7 @@ fn encoders_are_added_listed_and_removed() {
 }
 
 #[test]
-fn a_file_that_is_no_model_is_not_kept() {
+fn a_file_that_is_not_a_model_is_rejected() {
     let world = World::new(Vec::new());
     world.write("odd/odd.safetensors", "not a table");
     world.write("odd/tokenizer.json", TOKENIZER);

@@ -85,6 +85,20 @@ fn a_command_without_approval_only_reads_the_project() {
     assert_eq!(std::fs::read_to_string(world.path("tide/note.txt")).unwrap(), "low water\n");
 }
 
+/// The flag of this run counts, although the session worked in the directory before.
+#[test]
+fn a_read_only_grant_holds_in_a_session_that_worked_there() {
+    let world = World::new(vec![write("a.txt"), says("one"), write("b.txt"), says("two")]);
+    std::fs::create_dir_all(world.path("tide/.git")).unwrap();
+    let (code, _, err) = ended(run_in(&world, "tide", &["--yes", "--session", "s"]));
+    assert!(code == 0 && world.path("tide/a.txt").is_file(), "{err}");
+    let flags = ["--yes", "--session", "s", "--allow-dir", ".:ro"];
+    let (code, _, err) = ended(run_in(&world, "tide", &flags));
+    assert!(code == 0 && !world.path("tide/b.txt").exists(), "{err}");
+    let result = world.last_request().pop().unwrap();
+    assert!(result.contains("read-only"), "{result}");
+}
+
 #[test]
 fn a_server_that_cannot_be_reached_is_named_as_such() {
     let world = World::new(Vec::new());
@@ -181,7 +195,10 @@ fn fallback_models_and_the_summarizer_have_the_windows_of_their_servers() {
     let config = waterline_config::Config::load(Arc::new(environment)).unwrap();
     let overrides = waterline_config::Overrides::default();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    let assembled = runtime.block_on(waterline_config::Assembly::new(config, overrides));
+    let log = Log::open(world.path("log.db").to_str().unwrap()).unwrap();
+    let start = waterline_agent::Start::New;
+    let assembled =
+        runtime.block_on(waterline_config::Assembly::new(config, overrides, log, start));
     let (assembly, _) = assembled.unwrap();
     let session = assembly.agent_config().unwrap().session;
     for target in session.fallback.iter().chain(&session.summariser) {
@@ -213,11 +230,11 @@ fn local_commands_need_no_server() {
     drop(lines);
     out.read_to_string(&mut shown).unwrap();
     assert!(child.wait().unwrap().success(), "{shown}");
-    // The server did not say how large the window of the other model is.
-    let guess = "other: the server does not report its context window";
-    for expected in ["Now in the fork", "fold.low is now 33%", "other", guess, "mill"] {
+    for expected in ["Now in the fork", "fold.low is now 46%", "other", "mill"] {
         assert!(shown.contains(expected), "{expected}: {shown}");
     }
+    // It could not be asked how large the window of the other model is, which is not an answer.
+    assert!(!shown.contains("other: the context window is unknown"), "{shown}");
     assert!(!shown.contains("which models") && !shown.contains("refused"), "{shown}");
 }
 

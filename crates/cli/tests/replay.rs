@@ -85,6 +85,14 @@ fn replay_lists_forgotten_values() {
     assert!(listed.contains(&line), "{line} in {listed}");
 }
 
+#[test]
+fn without_a_named_policy_only_the_losses_of_auto_are_listed() {
+    let ended = run(&["replay", &example(), "--window", "1500", "--lost"]);
+    let (table, listed) = ended.out.split_once("Forgotten in").unwrap();
+    assert!(table.contains("tail") && listed.contains("\nauto "), "{}", ended.out);
+    assert!(!listed.contains("\ntail ") && listed.contains("name them with --policy"), "{listed}");
+}
+
 /// The figures can be checked: every context is written, with the index of its call in the file.
 #[test]
 fn replay_writes_every_context_and_a_page() {

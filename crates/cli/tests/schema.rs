@@ -43,7 +43,7 @@ fn an_invalid_schema_is_reported_before_any_request() {
         (r#"{"type": 12}"#, "invalid answer schema"),
         (r#""x""#, "is not a JSON schema"),
         ("null", "contains null"),
-        ("{", "is not JSON"),
+        ("{", "wrong.json: line 1, column 1: not JSON: unexpected end of input"),
     ] {
         world.write("wrong.json", text);
         let (code, out, err) = world.run("run", &["how high?", "--schema", "wrong.json"]);
@@ -60,11 +60,11 @@ fn an_invalid_schema_is_reported_before_any_request() {
 /// has none.
 #[test]
 fn a_schema_is_kept_while_a_question_waits() {
-    let asks = calls("ask_human", json!({"question": "Which harbour?"}));
+    let asks = calls("ask_human", json!({"question": "Which harbor?"}));
     let world = tide(vec![asks, says("four"), says("{\"metres\": 4}"), says("you are welcome")]);
     let run = |more: &[&str]| world.run("run", &[&["--session", "s"], more].concat());
     let (code, _, err) = run(&["how high?", "--schema", "metres.json"]);
-    assert!(code == 3 && err.contains("Which harbour?"), "{code} {err}");
+    assert!(code == 3 && err.contains("Which harbor?"), "{code} {err}");
     let (code, out, err) = run(&["the northern one", "--schema", "metres.json"]);
     assert_eq!((code, out.as_str()), (0, "{\"metres\": 4}\n"), "{err}");
     assert!(err.contains("this turn keeps its schema"), "{err}");

@@ -251,7 +251,7 @@ fn files_are_readable_by_their_owner_only() {
 }
 
 #[test]
-fn compactions_become_generations_and_sub_agents_children() {
+fn s3_13_compactions_become_generations_and_sub_agents_children() {
     let fixture = Fixture::new();
     let file = fixture.file("c.jsonl", &claude());
     let added = fixture.json(&["import", &file]);
@@ -267,6 +267,26 @@ fn compactions_become_generations_and_sub_agents_children() {
         (&shown["summary"]["summarized_until"], &shown["usage"]["cache_read"]),
         (&2.into(), &1_800.into())
     );
+    // S3.13: the metadata of a summary.
+    let summary = shown["summary"].as_object().unwrap();
+    let keys: Vec<&str> = summary.keys().map(String::as_str).collect();
+    let expected = [
+        "version",
+        "summary",
+        "summarized_from",
+        "summarized_until",
+        "summary_tokens",
+        "original_tokens",
+        "message_count",
+        "compression_rate",
+        "created_at",
+    ];
+    assert!(expected.iter().all(|key| keys.contains(key)), "{keys:?}");
+    assert_eq!((&summary["message_count"], &summary["version"]), (&2.into(), &1.into()));
+    let number = |key: &str| summary[key].as_f64().unwrap();
+    let rate = 1.0 - number("summary_tokens") / number("original_tokens");
+    assert!((number("compression_rate") - rate.max(0.0)).abs() < 1e-9, "{summary:?}");
+    assert!(summary["created_at"].as_str().unwrap().starts_with("20"), "{summary:?}");
     let child = &shown["children"][0];
     assert_eq!(
         (&child["relation"], &child["parent_context"], &child["messages"]),
@@ -323,7 +343,10 @@ fn sessions_are_forked_rewound_and_compared() {
     assert_eq!((fork.code, fork.out.as_str()), (0, "other\n"));
     assert_eq!(fixture.sessions(&["rewind", "talk", "--by", "2"]).out, "talk: 5 → 3 messages\n");
     assert_eq!(fixture.sessions(&["rewind", "talk", "--turns", "1"]).out, "talk: 3 → 2 messages\n");
-    assert_eq!(fixture.sessions(&["forward", "talk", "--by", "1"]).out, "talk: 2 → 3 messages\n");
+    assert_eq!(fixture.sessions(&["redo", "talk", "--by", "1"]).out, "talk: 2 → 3 messages\n");
+    // The earlier name of `redo`.
+    assert_eq!(fixture.sessions(&["forward", "talk", "--by", "1"]).out, "talk: 3 → 4 messages\n");
+    fixture.sessions(&["rewind", "talk", "--by", "1"]);
     let diff = fixture.json(&["diff", "talk", "other"]);
     assert_eq!((&diff["shared"], &diff["left"]["entries"][0]["position"]), (&2.into(), &3.into()));
     let table = fixture.sessions(&["diff", "talk", "other"]).out;
@@ -429,6 +452,7 @@ fn nothing_is_deleted_without_yes() {
     );
     assert_eq!(fixture.json(&["stats"])["messages"], 2);
     assert_eq!(fixture.json(&["clean"])["sessions"], Value::Array(Vec::new()));
+    assert_eq!(fixture.sessions(&["clean"]).out, "Nothing to clean\n");
     let idle = fixture.json(&["clean", "--idle", "0"]);
     assert_eq!((&idle["done"], &idle["messages"]), (&false.into(), &2.into()));
     let erased = fixture.json(&["erase", "talk", "--yes"]);
@@ -607,6 +631,11 @@ fn imported_sessions_keep_their_times() {
     assert_eq!(shown[0], (&Value::from("newer"), &Value::from("2026-02-12T10:00:00Z")));
     assert_eq!(shown[1], (&Value::from("older"), &Value::from("2025-03-04T05:06:07Z")));
     assert_eq!(listed[0]["title"], "Why does it fail?");
+    // What was imported a moment ago is not offered for deletion.
+    assert_eq!(fixture.json(&["clean"])["sessions"], Value::Array(Vec::new()));
+    std::thread::sleep(std::time::Duration::from_millis(5));
+    let idle = fixture.json(&["clean", "--idle", "0"]);
+    assert_eq!(idle["sessions"], serde_json::json!(["newer", "older"]));
 }
 
 #[test]

@@ -288,13 +288,16 @@ fn doctor_reports_what_works_and_what_does_not() {
         ("middleware = [\"pll\"]", "!!  agent: unknown middleware \"pll\""),
         (
             "rules = [{ tool = \"*\", pattern = \"(\", answer = \"deny\" }]",
-            "!!  agent: invalid pattern in an approval rule",
+            "!!  agent: invalid `pattern` in [[agent.rules]]",
         ),
     ] {
         world.write(".config/waterline/config.toml", &format!("[agent]\n{setting}\n"));
         let (code, out, _) = world.run("doctor", &[]);
         assert!(code == 1 && out.contains(finding), "{out}");
     }
+    world.write(".config/waterline/config.toml", "[models.m]\npolicy = \"nope\"\n");
+    let (code, out, _) = world.run("doctor", &[]);
+    assert!(code == 1 && out.contains("!!  agent") && out.contains("nope"), "as in a chat: {out}");
     world.write(".config/waterline/config.toml", "");
     world.write(".waterline/roles/x.toml", "nome = \"x\"");
     let (code, out, _) = world.run("doctor", &[]);
@@ -308,7 +311,7 @@ fn doctor_speaks_the_language_of_the_config() {
     let world = World::new(Vec::new());
     world.write(".config/waterline/config.toml", "lang = \"zh\"\n");
     let (code, out, _) = world.run("doctor", &[]);
-    assert!(code == 0 && out.contains("ok  配置: 有效"), "{out}");
+    assert!(code == 0 && out.contains("ok  配置：有效"), "{out}");
     let (_, out, _) = world.run("doctor", &["--lang", "en"]);
     assert!(out.contains("ok  config: valid"), "{out}");
 }
@@ -347,7 +350,7 @@ fn an_answer_that_does_not_match_the_schema_is_requested_again() {
 /// Without a terminal a risky call is refused, a question ends the turn, and nothing hangs.
 #[test]
 fn a_chat_from_a_pipe_asks_no_questions() {
-    let ask = calls("ask_human", json!({"question": "Which harbour?"}));
+    let ask = calls("ask_human", json!({"question": "Which harbor?"}));
     let world = World::new(vec![
         calls("run_bash_command", json!({"command": "git push"})),
         says("not pushed"),
@@ -356,7 +359,7 @@ fn a_chat_from_a_pipe_asks_no_questions() {
     ]);
     let out = chat(&world, &["--session", "s"], "publish\nplan it\nnorth\n/quit\n");
     assert!(
-        out.contains("not pushed") && out.contains("Which harbour?") && out.contains("North."),
+        out.contains("not pushed") && out.contains("Which harbor?") && out.contains("North."),
         "{out}"
     );
     let last = world.last_request();
@@ -498,6 +501,29 @@ fn s3_32_users_have_their_own_preferences_and_sessions() {
     assert_eq!(config(&["unset", "--user", "ann", "window.messages"]).0, 0);
 }
 
+/// S2.6, S3.32: the settings of other agents can be preferences of a user, in any case. A variable
+/// wins over them.
+#[test]
+fn s3_32_a_user_has_settings_under_the_names_of_other_agents() {
+    let world = World::new(Vec::new());
+    let config =
+        |arguments: &[&str]| world.plain(&[&["config"], arguments, &["--db", "log.db"]].concat());
+    for (key, value) in [("MAX_MESSAGE_HISTORY", "25"), ("agent_max_steps", "22")] {
+        let (code, _, err) = config(&["set", "--user", "ann", key, value]);
+        assert_eq!(code, 0, "{err}");
+    }
+    let shown = config(&["show", "--user", "ann"]).1;
+    let line = |key: &str| shown.lines().find(|line| line.starts_with(key)).unwrap_or_default();
+    assert!(line("agent.steps").contains(" 22 "), "{shown}");
+    assert!(line("max_message_history").ends_with("preference of ann"), "{shown}");
+    let policy = ["policy", "show", "window", "--db", "log.db", "--user", "ann"];
+    assert!(world.plain(&policy).1.contains("messages = 25"));
+    let set = World::ended(world.program().args(policy).env("MAX_MESSAGE_HISTORY", "30"));
+    assert!(set.1.contains("messages = 30"), "{set:?}");
+    let (code, _, err) = config(&["set", "--user", "ann", "max_message_history", "5"]);
+    assert!(code == 2 && err.contains("MAX_MESSAGE_HISTORY") && err.contains("10 to 100"), "{err}");
+}
+
 /// S0.21: the model that the user prefers is used in new sessions, unless a flag names another.
 #[test]
 fn s0_21_new_sessions_use_the_preferred_model() {
@@ -523,7 +549,7 @@ fn s0_21_new_sessions_use_the_preferred_model() {
 
     let shown = chat("/model prefer\n/model prefer nowhere\n/model prefer small\n/status\n");
     assert!(shown.contains("No preferred model"), "{shown}");
-    assert!(shown.contains("A new session would not find nowhere"), "{shown}");
+    assert!(shown.contains("Unknown model \"nowhere\""), "{shown}");
     assert!(shown.contains("New sessions now use small"), "{shown}");
     assert!(shown.contains("offline (chosen automatically)"), "this session stays: {shown}");
     assert_eq!(asked(&[]), "small");
@@ -553,6 +579,50 @@ fn s0_21_the_preferred_model_of_a_session_is_read() {
     assert!(requests[0].body.contains(r#""model":"vision""#), "{}", requests[0].body);
 }
 
+/// S0.15, S0.25: what a message mentions and the files that it attached are shown.
+#[test]
+fn s0_15_s0_25_mentions_and_uploads_are_shown() {
+    let world = World::new(vec![says("seen")]);
+    world.write("notes.md", "tide");
+    let (code, _, err) = world.run("run", &["--session", "s", "look at #notes.md, @now"]);
+    assert_eq!(code, 0, "{err}");
+    let (_, out, _) = world.plain(&["sessions", "show", "s", "--db", "log.db"]);
+    assert!(out.contains("uploaded: uploads/notes.md\n"), "{out}");
+    assert!(out.contains("mentioned: now\n"), "{out}");
+    world.write("lines", "/status\n");
+    let mut chat = world.command("chat", &["--session", "s"]);
+    let (_, out, _) = World::ended(chat.stdin(std::fs::File::open(world.path("lines")).unwrap()));
+    let row = |label: &str| out.lines().find(|line| line.starts_with(label)).unwrap_or_default();
+    assert!(row("uploads").ends_with("uploads/notes.md"), "{out}");
+    assert!(row("mentions").ends_with("now") && row("run id").len() > 20, "{out}");
+}
+
+/// A session that the chat loads is opened as at the start of the program: with the model that it
+/// prefers, which `/model prefer session` sets. The next session does not inherit it.
+#[test]
+fn s0_21_a_loaded_session_uses_the_model_that_it_prefers() {
+    let world = World::new(vec![says("seen")]);
+    let text = format!("[models.vision]\nbase_url = {:?}\nwindow = 9000\n", world.server.url);
+    world.write(".config/waterline/config.toml", &text);
+    let chat = |session: &str, lines: &str| {
+        world.write("lines", lines);
+        let mut program = world.program();
+        program.args(["chat", "--db", "log.db", "--session", session]);
+        program.stdin(std::fs::File::open(world.path("lines")).unwrap());
+        let (code, out, err) = World::ended(&mut program);
+        assert_eq!(code, 0, "{err}");
+        out + &err
+    };
+    let out = chat("a", "hello\n/model prefer session missing\n/model prefer session vision\n");
+    assert!(out.contains("o model missing under [models]"), "{out}");
+    assert!(out.contains("This session uses vision when it is opened"), "{out}");
+    let out = chat("b", "one\n/load a\n/status\nlook\n/new\ntwo\n");
+    let requests = world.server.received();
+    assert_eq!(requests.len(), 1, "only the loaded session prefers the model: {out}");
+    assert!(requests[0].body.contains(r#""model":"vision""#), "{}", requests[0].body);
+    assert!(out.contains("vision (preferred"), "{out}");
+}
+
 #[test]
 fn the_review_at_the_end_leaves_out_what_was_replaced() {
     let world = World::new(Vec::new());
@@ -563,4 +633,55 @@ fn the_review_at_the_end_leaves_out_what_was_replaced() {
     let all = out + &err;
     let review = all.split("Learned in this session").nth(1).unwrap();
     assert!(review.contains("8081") && !review.contains("8080"), "{all}");
+}
+
+/// S3.29, S3.32: what a user sets is what `policy show` prints and `plan` uses, as `config show`
+/// says. So are the keys that the config sets for a model.
+#[test]
+fn s3_29_what_a_user_sets_is_shown_and_planned() {
+    let world = World::new(Vec::new());
+    for (key, value) in [("policy", "window"), ("window.messages", "60")] {
+        let (code, _, err) = world.plain(&["config", "set", "--user", "ann", key, value]);
+        assert_eq!(code, 0, "{err}");
+    }
+    let role = |at: usize| if at.is_multiple_of(2) { "user" } else { "assistant" };
+    let talk: Vec<_> =
+        (0..120).map(|at| json!({"role": role(at), "content": format!("message {at}")})).collect();
+    world.write("talk.json", &json!({ "messages": talk }).to_string());
+    let of = |user: &str, arguments: &[&str]| {
+        let (code, out, err) =
+            World::ended(world.program().args(arguments).env("WATERLINE_USER", user));
+        assert_eq!(code, 0, "{err}");
+        out
+    };
+    let kept = |user: &str, arguments: &[&str]| {
+        let arguments = [&["plan", "talk.json", "--json"], arguments].concat();
+        let planned: serde_json::Value = serde_json::from_str(&of(user, &arguments)).unwrap();
+        (
+            planned["policy"].as_str().unwrap().to_owned(),
+            planned["messages"].as_array().unwrap().len(),
+        )
+    };
+    let window = |messages: usize| ("window".to_owned(), messages);
+    assert!(of("ann", &["policy", "show", "window"]).contains("messages = 60"));
+    assert!(of("bob", &["policy", "show", "window"]).contains("messages = 40"));
+    assert!(
+        world.plain(&["policy", "show", "window", "--user", "ann"]).1.contains("messages = 60")
+    );
+    assert_eq!(kept("ann", &[]), window(60));
+    assert_eq!(kept("ann", &["--set", "window.messages=50"]), window(50));
+    assert_eq!(kept("bob", &["--policy", "window"]), window(40));
+    assert_eq!(kept("bob", &[]), ("auto".to_owned(), 120));
+    assert_eq!(kept("bob", &["--user", "ann"]), window(60));
+
+    world.write(
+        ".config/waterline/config.toml",
+        "policy = \"window\"\n[models.m]\nset = { \"window.messages\" = 30 }\n",
+    );
+    assert_eq!(kept("bob", &[]), window(40), "the policy of the config");
+    assert_eq!(kept("bob", &["--model", "m"]), window(30));
+    assert_eq!(kept("ann", &["--model", "m"]), window(60), "a preference is above the config");
+    assert!(of("bob", &["policy", "show", "window", "--model", "m"]).contains("messages = 30"));
+    world.write("waterline.toml", "model = \"m\"\n");
+    assert!(of("bob", &["policy", "show", "window"]).contains("messages = 30"));
 }

@@ -58,16 +58,24 @@ fn doctor_does_not_contact_an_untrusted_server() {
     }
 }
 
-/// A server on this machine is the user's own: it is named without a question.
+/// Any program may listen on this machine, so a project does not choose such an address alone.
 #[test]
-fn a_server_on_this_machine_is_only_named() {
+fn a_server_on_this_machine_needs_approval_too() {
     let world = World::new(vec![says("hello")]);
     world.write("waterline.toml", &format!("base_url = \"{}\"", world.server.url));
-    let (code, _, err) = world.run("run", &["hi"]);
+    let run = |more: &[&str]| {
+        let arguments = [&["run", "hi", "--db", "log.db"], more].concat();
+        world.plain(&arguments)
+    };
+    let (code, _, err) = run(&[]);
     assert!(
-        code == 0 && err.contains(&format!("may send the conversation to {}", world.server.url)),
+        code == 2 && err.contains(&format!("may send the conversation to {}", world.server.url)),
         "{err}"
     );
+    assert!(world.server.received().is_empty());
+    let (code, out, err) =
+        run(&["--trust-project", "--model", "m", "--base-url", &world.server.url]);
+    assert!(code == 0 && out.contains("hello"), "{err}");
 }
 
 #[test]
@@ -84,15 +92,15 @@ fn settings_that_a_project_may_not_make_are_reported() {
     for notice in [
         "ignoring the fallback \"evil\" of waterline.toml",
         "ignoring the summariser \"evil\" of waterline.toml",
-        "waterline.toml sets agent.steps = 1000, but the limit is 15",
-        ".env sets agent.steps = 500, but the limit is 15",
+        "waterline.toml sets agent.steps = 1000, but the limit is 200",
+        ".env sets agent.steps = 500, but the limit is 200",
     ] {
         assert!(err.contains(notice), "{notice:?} in {err}");
     }
     let (_, out, _) = world.plain(&["config", "show"]);
     let steps = out.lines().find(|line| line.starts_with("agent.steps")).unwrap();
     assert!(
-        steps.contains("15") && !steps.contains(".env") && !steps.contains("waterline.toml"),
+        steps.contains("200") && !steps.contains(".env") && !steps.contains("waterline.toml"),
         "{steps}"
     );
 }

@@ -8,7 +8,7 @@
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use waterline_agent::{HandoffRunner, Start, Unattended, UserInput};
+use waterline_agent::{Start, Unattended, UserInput};
 use waterline_config::{Assembly, Config, Environment, Overrides};
 use waterline_log::Log;
 
@@ -36,13 +36,11 @@ async fn run() -> Result<(), Box<dyn std::error::Error>> {
     let log = Log::open(&directory.path().join("log.db").display().to_string())?;
 
     let config = Config::load(environment)?;
-    let (assembly, notices) = Assembly::new(config, Overrides::default()).await?;
+    let start = Start::Open("first".to_owned());
+    let (assembly, notices) = Assembly::new(config, Overrides::default(), log, start).await?;
     notices.iter().for_each(|notice| println!("notice: {notice:?}"));
-    let builder = assembly.builder(log.clone())?.start(Start::Open("first".to_owned()));
-    let prepared = builder.prepare().await?;
-    let agent = prepared.config().clone();
-    let mut runner =
-        HandoffRunner::open(log, &prepared.session.id, agent, Arc::new(Unattended)).await?;
+    let prepared = assembly.builder()?.prepare().await?;
+    let mut runner = prepared.runner(Arc::new(Unattended)).await?;
     let outcome = runner.turn(Some(UserInput::new("list files"))).await?;
     println!("{} steps: {}", outcome.steps, outcome.text);
     Ok(())

@@ -5,9 +5,10 @@ use std::fmt;
 use std::path::PathBuf;
 
 use serde::Deserialize;
+use serde::de::{Error, Unexpected};
 use waterline::phrase;
-use waterline_agent::Limits;
 use waterline_agent::approval::{Mode, Ruling};
+use waterline_agent::{DEFAULT_POLICY, Limits};
 use waterline_sandbox::network::Host;
 use waterline_sandbox::protected::NAMES;
 use waterline_sandbox::workspace::Grant;
@@ -28,7 +29,7 @@ pub const DEFAULT_WORKSPACE_DAYS: u64 = 7;
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct AgentSettings {
-    /// Maximum number of model calls in one turn.
+    /// Maximum number of model calls in one turn. With the policy `chat` the default is 15.
     pub steps: Option<usize>,
     /// Maximum number of model calls since the session was opened.
     pub iterations: Option<usize>,
@@ -68,12 +69,16 @@ pub struct AgentSettings {
     pub writable_protected: Vec<String>,
     /// Maximum number of processes and threads of a command.
     pub max_processes: Option<u64>,
-    /// Maximum memory of a command in megabytes; three quarters of the machine's by default.
+    /// Maximum memory of a command in megabytes; by default half of the machine's, at most 16,000.
     pub max_memory: Option<u64>,
     /// Maximum number of open files of each process of a command.
     pub max_open_files: Option<u64>,
-    /// Maximum size of a file that a command writes, in megabytes.
+    /// Maximum size of a file that a command writes, in megabytes; by default a quarter of the free
+    /// space, at most 5,000.
     pub max_file_size: Option<u64>,
+    /// Maximum space that files may take up on a disk while a command runs, in megabytes; by
+    /// default three quarters of the free space.
+    pub max_disk: Option<u64>,
     /// Time limit of a command, in seconds, unless the call asks for another.
     pub command_timeout: Option<u64>,
     /// Environment variables that commands see in addition to the default ones.
@@ -91,7 +96,7 @@ pub struct AgentSettings {
 
 /// What commands may reach over the network.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected true, false or a list of hosts")]
 pub enum NetworkSettings {
     /// Everything, or nothing.
     All(bool),
@@ -115,6 +120,7 @@ impl NetworkSettings {
 /// An approval rule.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct RuleSettings {
     /// The tool's name, or `*` for any tool.
     pub tool: String,
@@ -127,7 +133,7 @@ pub struct RuleSettings {
 
 /// The middlewares that a config file selects.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected the name of a list of middlewares, or a list")]
 pub enum Middlewares {
     /// The name of a preset list.
     Preset(String),
@@ -137,7 +143,7 @@ pub enum Middlewares {
 
 /// One middleware: a name, or a name with settings.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected the name of a middleware, or a name with a table")]
 pub enum MiddlewareEntry {
     /// A middleware with its default settings.
     Name(String),
@@ -172,7 +178,8 @@ pub struct McpSettings {
 /// Parses directories written as `PATH`, or `PATH:ro` for read-only access.
 fn grants<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<Grant>, D::Error> {
     let texts = Vec::<String>::deserialize(deserializer)?;
-    texts.iter().map(|text| text.parse::<Grant>().map_err(serde::de::Error::custom)).collect()
+    let invalid = |text| D::Error::invalid_value(Unexpected::Str(text), &"DIR or DIR:ro");
+    texts.iter().map(|text| text.parse::<Grant>().map_err(|_| invalid(text))).collect()
 }
 
 impl AgentSettings {
@@ -190,6 +197,7 @@ impl AgentSettings {
             ("max_memory", self.max_memory, 100_000_000),
             ("max_open_files", self.max_open_files, 1_000_000),
             ("max_file_size", self.max_file_size, 1_000_000_000),
+            ("max_disk", self.max_disk, 1_000_000_000),
         ];
         for (name, value, max) in counts {
             if let Some(value) = value.filter(|value| !(1..=max).contains(value)) {
@@ -230,7 +238,8 @@ impl AgentSettings {
         limits.processes = self.max_processes.unwrap_or(limits.processes);
         limits.memory = self.max_memory.map(|size| size * MEGABYTE);
         limits.open_files = self.max_open_files.unwrap_or(limits.open_files);
-        limits.file_bytes = self.max_file_size.map_or(limits.file_bytes, |size| size * MEGABYTE);
+        limits.file_bytes = self.max_file_size.map(|size| size * MEGABYTE);
+        limits.disk_bytes = self.max_disk.map(|size| size * MEGABYTE);
         limits
     }
 
@@ -254,6 +263,7 @@ impl AgentSettings {
             ("max_memory", self.max_memory.is_some()),
             ("max_open_files", self.max_open_files.is_some()),
             ("max_file_size", self.max_file_size.is_some()),
+            ("max_disk", self.max_disk.is_some()),
             ("environment", !self.environment.is_empty()),
             ("workspace", self.workspace.is_some()),
             ("workspaces", self.workspaces.is_some()),
@@ -266,7 +276,7 @@ impl AgentSettings {
     /// Lowers the limits of a file that came with a directory to what the user allows. Returns a
     /// notice for each lowered limit.
     pub(crate) fn narrow(&mut self, user: &Self, file: &'static str) -> Vec<Notice> {
-        let steps = user.steps.unwrap_or(Limits::default().steps);
+        let steps = user.steps.unwrap_or(Limits::default().steps_under(DEFAULT_POLICY));
         let command_timeout = user.command_timeout.unwrap_or(COMMAND_TIMEOUT);
         let iterations = user.iterations.unwrap_or(usize::MAX);
         let time = user.time.unwrap_or(u64::MAX);
@@ -307,6 +317,7 @@ impl AgentSettings {
             max_memory: newer.max_memory.or(self.max_memory),
             max_open_files: newer.max_open_files.or(self.max_open_files),
             max_file_size: newer.max_file_size.or(self.max_file_size),
+            max_disk: newer.max_disk.or(self.max_disk),
             command_timeout: newer.command_timeout.or(self.command_timeout),
             environment: join(self.environment, newer.environment),
             workspace: newer.workspace.or(self.workspace),

@@ -7,13 +7,11 @@ use std::sync::Arc;
 use waterline::Models;
 use waterline::phrase;
 use waterline::phrase::Phrase;
-use waterline::tokens::Method;
-use waterline_agent::{ModelPolicy, Offline};
+use waterline_agent::ModelPolicy;
 use waterline_sandbox::small_file;
 
 use crate::environment::{self, Environment};
 use crate::error::ConfigError;
-use crate::lang::Lang;
 use crate::notice::Notice;
 use crate::origin::{Origins, Value};
 use crate::prices::Prices;
@@ -21,21 +19,17 @@ use crate::seed::SEEDS;
 use crate::settings::{PROJECT, Settings};
 use crate::tokenizer::Tokenizer;
 
-/// How to connect a real model, which the offline model says of itself.
-const OFFLINE_HINT: &str = "Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, start a \
-                            local server, or configure a model and its address.";
-
 /// The name of the user's config file, in the user's config directory.
 const USER_FILE: &str = "config.toml";
 
-/// The name of the user's config file as JSON, which is read if there is no TOML.
+/// The name of the user's config file as JSON, which is read without a TOML file.
 const USER_JSON: &str = "config.json";
 
 /// The merged settings and their origins.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
-    /// The merged settings.
+    /// The value of each setting, from the place that wins.
     pub settings: Settings,
     /// Settings that do not take effect as written.
     pub notices: Vec<Notice>,
@@ -51,8 +45,6 @@ pub struct Config {
     pub(crate) project_policies: BTreeSet<String>,
     pub(crate) origins: Origins,
     pub(crate) prices: Prices,
-    /// The offline model. The agent connects it to its log.
-    pub(crate) offline: Offline,
 }
 
 impl Config {
@@ -69,15 +61,30 @@ impl Config {
             project_policies: BTreeSet::new(),
             origins: Origins::built_in(),
             prices: Prices::built_in(),
-            offline: Offline::new(OFFLINE_HINT),
         }
     }
 
-    /// Returns the model catalogue with the models that the settings describe.
+    /// Returns the model catalog with the models that the settings describe, counted as they say.
     #[must_use]
-    pub fn catalogue(&self) -> Models {
+    pub fn catalog(&self) -> Models {
         let entries = self.settings.models.iter().map(|(name, own)| own.entry(name));
-        Models::builtin().with(entries)
+        self.known_models().with(entries)
+    }
+
+    /// Returns the built-in catalog, counted as the settings say for all models.
+    pub(crate) fn known_models(&self) -> Models {
+        match self.settings.tokenizer {
+            Some(tokenizer) => Models::builtin().counted_by(|model| tokenizer.of(model)),
+            None => Models::builtin(),
+        }
+    }
+
+    /// Returns the name of the model that the settings choose. Without one, it depends on keys and
+    /// servers.
+    #[must_use]
+    pub fn model_name(&self) -> Option<String> {
+        let variable = self.environment.variable("WATERLINE_MODEL");
+        variable.or_else(|| self.preferred_model.clone()).or_else(|| self.settings.model.clone())
     }
 
     /// Reads the user's file, the project's file and the environment variables.
@@ -151,8 +158,7 @@ impl Config {
             value: format!("{value:?}"),
             why,
         };
-        if let Some(lang) = environment.variable("WATERLINE_LANG") {
-            let parsed = lang.trim().parse::<Lang>();
+        if let Some(lang) = environment.variable(environment::LANG_VARIABLE) {
             let why = || {
                 phrase!(
                     "variable-lang",
@@ -160,19 +166,13 @@ impl Config {
                     name = lang.trim()
                 )
             };
-            self.settings.lang = Some(parsed.map_err(|_| invalid("WATERLINE_LANG", &lang, why()))?);
+            let parsed = environment.lang();
+            self.settings.lang =
+                Some(parsed.ok_or_else(|| invalid(environment::LANG_VARIABLE, &lang, why()))?);
         }
         if let Some(method) = environment.variable("TOKEN_CALCULATION_METHOD") {
             let parsed = method.trim().parse::<Tokenizer>();
-            let why = || {
-                phrase!(
-                    "variable-tokenizer",
-                    "unknown token counting method {name:?}; known methods: {known}, tiktoken",
-                    name = method.trim(),
-                    known = Method::names().collect::<Vec<_>>().join(", ")
-                )
-            };
-            let invalid = |_| invalid("TOKEN_CALCULATION_METHOD", &method, why());
+            let invalid = |why| invalid("TOKEN_CALCULATION_METHOD", &method, why);
             self.settings.tokenizer = Some(parsed.map_err(invalid)?);
         }
         // A blank variable is a mistake here, not the same as an unset one.
@@ -197,7 +197,7 @@ impl Config {
         }
         self.origins.add_variables(&environment, &notices);
         self.notices.append(&mut notices);
-        self.notices.extend(environment.file_error().map(|why| Notice::EnvFile(why.to_owned())));
+        self.notices.extend(environment.file_error().map(Notice::EnvFile));
         Ok(())
     }
 }
@@ -257,7 +257,7 @@ mod tests {
             let agent = &config.settings.agent;
             (agent.steps, agent.command_timeout, agent.iterations, agent.time)
         };
-        assert_eq!(limits(&none), (Some(15), Some(120), Some(900), Some(900)));
+        assert_eq!(limits(&none), (Some(200), Some(120), Some(900), Some(900)));
         assert!(
             none.notices[0].to_string().contains("waterline.toml sets agent.steps = 1000"),
             "{:?}",

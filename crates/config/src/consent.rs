@@ -43,7 +43,7 @@ pub fn changeable(environment: &Environment) -> Vec<PathBuf> {
     all.map(|(directory, _)| PathBuf::from(directory)).collect()
 }
 
-/// Stores a decision about a directory. Does nothing if there is no data directory, or if the
+/// Stores a decision about a directory. Does nothing without a data directory, or if the
 /// directory's name is not UTF-8: it could be mistaken for another.
 ///
 /// # Errors

@@ -100,7 +100,7 @@ impl RecallEncoders {
 /// Returns the directory of the encoders that the user added.
 ///
 /// # Errors
-/// When there is no data directory.
+/// When no data directory is set.
 pub fn model_directory(config: &Config) -> Result<ModelDirectory, ConfigError> {
     Ok(ModelDirectory::new(config.environment.data_directory()?.join(DIRECTORY)))
 }

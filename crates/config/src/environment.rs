@@ -9,6 +9,8 @@ use std::fmt;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use waterline_agent::Cause;
+use waterline_provider::wire;
 use waterline_sandbox::small_file;
 
 use crate::error::ConfigError;
@@ -18,26 +20,30 @@ use crate::seed::{ALIASES, SEEDS};
 /// The name of the file with variables in the working directory.
 pub(crate) const FILE: &str = ".env";
 
-/// The variables that hold the providers' keys.
-pub(crate) const ANTHROPIC_KEY: &str = "ANTHROPIC_API_KEY";
-pub(crate) const OPENAI_KEY: &str = "OPENAI_API_KEY";
-pub(crate) const GEMINI_KEY: &str = "GEMINI_API_KEY";
-
 /// The variable that holds the key for a custom `base_url`.
 pub const OWN_KEY: &str = "WATERLINE_API_KEY";
 
-/// The variables that hold the providers' keys, in the order in which a provider is chosen.
-pub const PROVIDER_KEYS: [&str; 3] = [ANTHROPIC_KEY, OPENAI_KEY, GEMINI_KEY];
+/// Returns the variables that hold the providers' keys, in the order in which a provider is chosen.
+#[must_use]
+pub fn provider_keys() -> Vec<&'static str> {
+    wire::vendors().iter().map(|vendor| vendor.key_variable).collect()
+}
 
-/// Every variable that holds a key.
-pub const KEY_VARIABLES: [&str; 4] = [ANTHROPIC_KEY, OPENAI_KEY, GEMINI_KEY, OWN_KEY];
+/// Returns every variable that holds a key.
+#[must_use]
+pub fn key_variables() -> Vec<&'static str> {
+    provider_keys().into_iter().chain([OWN_KEY]).collect()
+}
+
+/// The variable that names the language.
+pub(crate) const LANG_VARIABLE: &str = "WATERLINE_LANG";
 
 /// Variables that name the locale.
 const LOCALE: [&str; 3] = ["LC_ALL", "LC_MESSAGES", "LANG"];
 
 /// The variables that may be set in the `.env` file in addition to the providers' keys and the
 /// settings of the seeds.
-const ALLOWED_IN_FILE: [&str; 3] = ["WATERLINE_MODEL", "WATERLINE_POLICY", "WATERLINE_LANG"];
+const ALLOWED_IN_FILE: [&str; 3] = ["WATERLINE_MODEL", "WATERLINE_POLICY", LANG_VARIABLE];
 
 /// Where a variable was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +60,7 @@ pub enum VariableOrigin {
 pub struct Environment {
     directory: PathBuf,
     process: BTreeMap<OsString, OsString>,
-    file: Result<BTreeMap<String, String>, String>,
+    file: Result<BTreeMap<String, String>, Cause>,
 }
 
 impl Environment {
@@ -64,8 +70,8 @@ impl Environment {
         variables: impl IntoIterator<Item = (impl Into<OsString>, impl Into<OsString>)>,
     ) -> Self {
         let directory = directory.into();
-        let process =
-            variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let variables = variables.into_iter().map(|(name, value)| (name.into(), value.into()));
+        let process = with_seed_names(variables, |name: &OsString| name.to_str());
         let file = read_file(&directory);
         Self { directory, process, file }
     }
@@ -112,14 +118,20 @@ impl Environment {
     }
 
     /// Returns why an existing `.env` file could not be read.
-    pub(crate) fn file_error(&self) -> Option<&str> {
-        self.file.as_ref().err().map(String::as_str)
+    pub(crate) fn file_error(&self) -> Option<Cause> {
+        self.file.as_ref().err().cloned()
     }
 
     /// Returns the path of the `.env` file.
     #[must_use]
     pub fn file(&self) -> PathBuf {
         self.at(FILE)
+    }
+
+    /// Returns the language that `WATERLINE_LANG` chooses, if it is valid.
+    #[must_use]
+    pub fn lang(&self) -> Option<Lang> {
+        self.variable(LANG_VARIABLE)?.trim().parse().ok()
     }
 
     /// Returns the language of the locale, and the variable that sets it.
@@ -179,13 +191,13 @@ impl fmt::Debug for Environment {
     }
 }
 
-fn read_file(directory: &Path) -> Result<BTreeMap<String, String>, String> {
+fn read_file(directory: &Path) -> Result<BTreeMap<String, String>, Cause> {
     match small_file::read_inside(directory, Path::new(FILE)) {
         Ok(text) => Ok(parse(&text)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(BTreeMap::new()),
         // Some projects have a directory called `.env`, usually a Python environment.
         Err(_) if directory.join(FILE).is_dir() => Ok(BTreeMap::new()),
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -204,14 +216,42 @@ fn parse(text: &str) -> BTreeMap<String, String> {
         let name = name.trim();
         is_allowed_in_file(name).then(|| (name.to_owned(), value.to_owned()))
     };
-    text.lines().filter_map(line).collect()
+    with_seed_names(text.lines().filter_map(line), |name: &String| Some(name.as_str()))
+}
+
+/// Collects variables. The agents that presets reproduce read the names of their settings in any
+/// case; a name in upper case wins over the others.
+fn with_seed_names<N: Ord + From<&'static str>, V>(
+    variables: impl IntoIterator<Item = (N, V)>,
+    text: impl Fn(&N) -> Option<&str>,
+) -> BTreeMap<N, V> {
+    let mut all = BTreeMap::new();
+    let mut others = Vec::new();
+    for (name, value) in variables {
+        match text(&name).and_then(seed_variable) {
+            Some(variable) if text(&name) != Some(variable) => others.push((variable, value)),
+            _ => {
+                all.insert(name, value);
+            }
+        }
+    }
+    for (variable, value) in others {
+        all.entry(N::from(variable)).or_insert(value);
+    }
+    all
+}
+
+/// Returns the variable of the seeds with this name, in any case.
+fn seed_variable(name: &str) -> Option<&'static str> {
+    let aliases = ALIASES.iter().map(|(variable, ..)| *variable);
+    let mut variables = SEEDS.iter().map(|seed| seed.variable).chain(aliases);
+    variables.find(|variable| variable.eq_ignore_ascii_case(name))
 }
 
 fn is_allowed_in_file(name: &str) -> bool {
     ALLOWED_IN_FILE.contains(&name)
-        || PROVIDER_KEYS.contains(&name)
-        || SEEDS.iter().any(|seed| seed.variable == name)
-        || ALIASES.iter().any(|(variable, ..)| *variable == name)
+        || provider_keys().contains(&name)
+        || seed_variable(name).is_some()
 }
 
 #[cfg(test)]
@@ -229,6 +269,21 @@ mod tests {
         assert_eq!(variables.get("MAX_MESSAGE_HISTORY").map(String::as_str), Some("60"));
         assert_eq!(variables.get("OPENAI_API_KEY").map(String::as_str), Some("sk-1"));
         assert_eq!(variables.len(), 2);
+    }
+
+    /// S2.1, S3.2: the original agents read their settings in any case.
+    #[test]
+    fn settings_of_the_seeds_are_read_in_any_case() {
+        let directory = tempfile::tempdir().unwrap();
+        let text = "target_usage_ratio=0.5\nMin_Messages=3\nMIN_MESSAGES=4\nopenai_api_key=no\n";
+        std::fs::write(directory.path().join(FILE), text).unwrap();
+        let variables = [("agent_max_context_tokens", "80000"), ("waterline_model", "no")];
+        let environment = Environment::new(directory.path(), variables);
+        let found = |name| environment.variable(name);
+        assert_eq!(found("AGENT_MAX_CONTEXT_TOKENS").as_deref(), Some("80000"));
+        assert_eq!(found("TARGET_USAGE_RATIO").as_deref(), Some("0.5"));
+        assert_eq!(found("MIN_MESSAGES").as_deref(), Some("4"), "upper case wins");
+        assert_eq!((found("WATERLINE_MODEL"), found("OPENAI_API_KEY")), (None, None));
     }
 
     #[test]

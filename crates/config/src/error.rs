@@ -34,14 +34,17 @@ pub enum ConfigError {
     #[error(transparent)]
     Value(#[from] toml::ser::Error),
     /// A user cannot have a preference of this name.
-    #[error("{0:?} is not a preference; use policy, model, or a key of the policy")]
+    #[error(
+        "{0} is not a preference; preferences are policy, model, the keys of a policy, and names \
+         such as max_message_history"
+    )]
     Preference(String),
     /// A value is outside its range.
     #[error("{key} is {value}; it must be {allowed}")]
     Range {
-        /// The key.
+        /// The key, with the names of its tables: `agent.steps`.
         key: String,
-        /// The rejected value.
+        /// The value as it is written.
         value: String,
         /// A description of the allowed values.
         allowed: Phrase,
@@ -49,7 +52,7 @@ pub enum ConfigError {
     /// The directory that the agent is to work in cannot be used.
     #[error("cannot work in {path}")]
     Directory {
-        /// The directory.
+        /// The path as it was given.
         path: PathBuf,
         /// The I/O error.
         source: std::io::Error,
@@ -62,7 +65,7 @@ pub enum ConfigError {
     Project {
         /// The name of the file.
         file: &'static str,
-        /// The key.
+        /// The key, with the names of its tables: `agent.network`.
         key: String,
         /// What the key does that a project may not.
         why: Phrase,
@@ -70,9 +73,9 @@ pub enum ConfigError {
     /// An environment variable has an invalid value.
     #[error("invalid {name}={value}: {why}")]
     Variable {
-        /// The variable.
+        /// The name of the variable.
         name: String,
-        /// The quoted value.
+        /// The value in quotes.
         value: String,
         /// Why the value is invalid.
         why: Phrase,
@@ -80,9 +83,9 @@ pub enum ConfigError {
     /// An environment variable that sets keys of a policy has an invalid value.
     #[error("{name} is {value}")]
     SeedVariable {
-        /// The variable.
+        /// The name of the variable.
         name: &'static str,
-        /// The value.
+        /// The value as it was set.
         value: String,
         /// Why the policy rejects it.
         source: PolicyError,
@@ -94,12 +97,22 @@ pub enum ConfigError {
     #[error("no data directory: HOME is not set; set HOME or XDG_DATA_HOME")]
     NoDataDirectory,
     /// A policy file cannot be read.
-    #[error("cannot read the policy file {name}")]
+    #[error("cannot load the policy")]
     PolicyFile {
         /// The path as it was given.
         name: String,
-        /// The I/O error.
+        /// The I/O error, which names the file.
         source: std::io::Error,
+    },
+    /// A setting names a policy that does not exist.
+    #[error("invalid {key} in {origin}")]
+    PolicySetting {
+        /// The key: `policy`, or `models.NAME.policy`.
+        key: String,
+        /// The file or the variable that sets it.
+        origin: String,
+        /// Why there is no such policy.
+        source: Box<ConfigError>,
     },
     /// A policy file is invalid.
     #[error("invalid policy file {name}")]
@@ -132,17 +145,28 @@ pub enum ConfigError {
     /// The configured variable for a model's key is not set.
     #[error("no API key for {model}: ${variable} is not set")]
     KeyVariable {
-        /// The model.
+        /// The name of the model.
         model: String,
         /// The variable that `key_env` names.
         variable: String,
     },
     /// A provider's model needs a key.
-    #[error("{model} needs an API key: set ${variable}")]
+    #[error("no API key for {model}: set ${variable}")]
     NoKey {
-        /// The model.
+        /// The name of the model.
         model: String,
         /// The provider's variable.
+        variable: &'static str,
+    },
+    /// No key is set for a model that neither the catalog nor the config knows.
+    #[error(
+        "unknown model {model:?}; describe it in the config, or give the address of its server. If \
+         it is a model of OpenAI, set ${variable}"
+    )]
+    UnknownModel {
+        /// The name of the model.
+        model: String,
+        /// The variable of the provider that would be asked.
         variable: &'static str,
     },
     /// A server does not list its models, and no model is configured.
@@ -157,7 +181,7 @@ pub enum ConfigError {
     /// The configured encoder is not one that was added.
     #[error("recall.encoder is {name:?}, and no encoder of this name was added")]
     NoEncoder {
-        /// The configured name.
+        /// The value of `recall.encoder`.
         name: String,
     },
     /// The configured encoder is a server, and its model is not set.
@@ -195,9 +219,9 @@ impl ConfigError {
         Self::Range { key, value: value.to_string(), allowed }
     }
 
-    /// Returns the error and its causes as one text, for callers that cannot keep the source.
-    #[must_use]
-    pub fn full_text(&self) -> String {
+    /// Returns the error and its causes as one text.
+    #[cfg(test)]
+    pub(crate) fn full_text(&self) -> String {
         let mut text = self.to_string();
         let mut cause = std::error::Error::source(self);
         while let Some(error) = cause {

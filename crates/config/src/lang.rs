@@ -3,6 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::de::{Error, Unexpected};
+use waterline::phrase;
+use waterline::phrase::Phrase;
+
 /// A supported language.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lang {
@@ -14,6 +18,15 @@ pub enum Lang {
 }
 
 impl Lang {
+    /// Returns the code of the language, as in `--lang`.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::En => "en",
+            Self::Zh => "zh",
+        }
+    }
+
     /// Returns the language of a locale such as `zh_CN.UTF-8`.
     #[must_use]
     pub fn of_locale(locale: &str) -> Self {
@@ -22,28 +35,30 @@ impl Lang {
 }
 
 impl FromStr for Lang {
-    type Err = String;
+    type Err = Phrase;
 
-    fn from_str(name: &str) -> Result<Self, String> {
+    fn from_str(name: &str) -> Result<Self, Phrase> {
         match name {
             "en" => Ok(Self::En),
             "zh" => Ok(Self::Zh),
-            _ => Err(format!("unsupported language {name:?}; expected en or zh")),
+            _ => Err(phrase!(
+                "variable-lang",
+                "unsupported language {name:?}; expected en or zh",
+                name = name
+            )),
         }
     }
 }
 
 impl fmt::Display for Lang {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::En => "en",
-            Self::Zh => "zh",
-        })
+        f.write_str(self.name())
     }
 }
 
 impl<'de> serde::Deserialize<'de> for Lang {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+        let name = String::deserialize(deserializer)?;
+        name.parse().map_err(|_| D::Error::invalid_value(Unexpected::Str(&name), &"en or zh"))
     }
 }

@@ -6,48 +6,74 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use waterline::message::Wire;
-use waterline::model::Models as Catalogue;
-use waterline_agent::OFFLINE;
-use waterline_provider::address::is_local;
+use waterline_agent::{OFFLINE, Offline};
+use waterline_provider::address::{bare, is_local};
 use waterline_provider::http::{Endpoint, Key, Timeouts};
-use waterline_provider::{local, wire};
+use waterline_provider::{ModelFacts, local, wire};
 use waterline_session::{ModelTarget, WindowSource};
 
 use crate::config::Config;
-use crate::environment::{ANTHROPIC_KEY, Environment, GEMINI_KEY, OPENAI_KEY, OWN_KEY};
+use crate::environment::{Environment, OWN_KEY};
 use crate::error::ConfigError;
 use crate::notice::Notice;
 use crate::overrides::ModelOverrides;
 use crate::prices;
 use crate::settings::ModelSettings;
 
-/// The variables that hold the providers' keys, and each provider's default model.
-const PROVIDERS: [(&str, Wire, &str); 3] = [
-    (ANTHROPIC_KEY, Wire::ANTHROPIC, "claude-sonnet-5"),
-    (OPENAI_KEY, Wire::OPENAI_CHAT, "gpt-5.6"),
-    (GEMINI_KEY, Wire::GEMINI, "gemini-2.5-pro"),
-];
-
 /// The models of a config.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Models<'a> {
-    /// The config that describes the models.
-    pub config: &'a Config,
+    config: &'a Config,
+    offline: Offline,
 }
 
-impl Models<'_> {
+impl<'a> Models<'a> {
+    /// Returns the models that a config describes.
+    #[must_use]
+    pub fn new(config: &'a Config) -> Self {
+        Self::with_offline(config, Offline::default())
+    }
+
+    /// Returns the models that a config describes, with the offline model of a log.
+    pub(crate) const fn with_offline(config: &'a Config, offline: Offline) -> Self {
+        Self { config, offline }
+    }
     /// Returns the main model.
     ///
     /// # Errors
     /// When its key or its address is missing or invalid.
     pub async fn primary(&self, overrides: &ModelOverrides) -> Result<ModelTarget, ConfigError> {
+        let mut target = self.chosen(overrides).await?;
+        let facts = self.add_facts(&mut target).await;
+        let speaks_chat = facts.is_some_and(|facts| facts.lists_like_openai);
+        if speaks_chat && self.is_wire_of_name(&target, overrides) {
+            let chat = ModelOverrides { wire: Some(Wire::OPENAI_CHAT), ..overrides.clone() };
+            target = self.chosen(&chat).await?;
+            self.add_facts(&mut target).await;
+        }
+        Ok(target)
+    }
+
+    /// Whether only the name of a model says that its server uses the wire of another provider. A
+    /// gateway may offer models of every provider on OpenAI's wire.
+    fn is_wire_of_name(&self, target: &ModelTarget, overrides: &ModelOverrides) -> bool {
+        let own = self.config.settings.models.get(&target.name).and_then(|own| own.wire);
+        let is_openai = [Wire::OPENAI_CHAT, Wire::OPENAI_RESPONSES].contains(&target.model.wire());
+        overrides.wire.or(own).is_none() && !is_openai
+    }
+
+    /// Returns the main model, without what its server reports.
+    async fn chosen(&self, overrides: &ModelOverrides) -> Result<ModelTarget, ConfigError> {
         let settings = &self.config.settings;
         let from_variable = || self.config.environment.variable("WATERLINE_MODEL");
         let from_config = || settings.model.clone();
         let named = overrides.model.clone().or_else(from_variable);
         // The caller's address is not that of the preferred model.
-        let preferred = self.config.preferred_model.as_deref();
-        let preferred = preferred.filter(|_| named.is_none() && overrides.base_url.is_none());
+        let preferred = self
+            .config
+            .preferred_model
+            .as_deref()
+            .filter(|_| named.is_none() && overrides.base_url.is_none());
         let config_url = || settings.base_url.clone().filter(|_| overrides.model.is_none());
         let base = overrides.base_url.clone().or_else(config_url);
         let mut target = match (preferred, named.or_else(from_config), base) {
@@ -55,12 +81,18 @@ impl Models<'_> {
             (None, Some(name), base) => self.named(&name, base, overrides)?,
             (None, None, Some(base)) => {
                 let servers = [("the server", base.trim_end_matches('/').trim_end_matches("/v1"))];
-                let Some(found) = local::find(&servers).await else {
+                let Some(mut found) = local::find(&servers).await else {
                     // A server that cannot be reached is another error than one without a list.
                     local::reach(&base).await?;
                     return Err(ConfigError::NoModel { base });
                 };
-                self.local(local::Found { base, ..found }, overrides)?
+                found.base = base;
+                let is_known = self.config.known_models().find(&found.model).is_some();
+                match found.window {
+                    // As if the model were named too.
+                    None if is_known => self.named(&found.model, Some(found.base), overrides)?,
+                    _ => self.local(found, overrides)?,
+                }
             }
             (None, None, None) => self.unconfigured(overrides).await?,
         };
@@ -68,8 +100,28 @@ impl Models<'_> {
             target.window = overrides.window;
             target.window_source = WindowSource::Setting;
         }
-        self.add_facts(&mut target).await;
         Ok(target)
+    }
+
+    /// Returns the address of the main model if the user gave it, by an override or in the user's
+    /// config. One that the project's file names, or that was found, is not the user's.
+    pub(crate) fn given_address(
+        &self,
+        overrides: &ModelOverrides,
+        target: &ModelTarget,
+    ) -> Option<String> {
+        let settings = &self.config.settings;
+        let own = settings.models.get(&target.name).filter(|own| !own.is_untrusted);
+        let own = own.and_then(|own| own.base_url.as_deref());
+        let general = settings.base_url.as_deref().filter(|_| !settings.is_untrusted);
+        let address = target.model.address();
+        // An address may be given with the path of the call.
+        let is_at = |base: &str| {
+            let rest = base.strip_prefix(address);
+            !address.is_empty() && rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let given = [overrides.base_url.as_deref(), own, general];
+        given.into_iter().flatten().any(is_at).then(|| bare(address))
     }
 
     /// Returns a preferred model: as the config describes it, else at the config's server, else at
@@ -92,19 +144,21 @@ impl Models<'_> {
     }
 
     /// Adds what the model's server reports, if it is not a vendor's own server and something is
-    /// unknown.
-    pub(crate) async fn add_facts(&self, target: &mut ModelTarget) {
+    /// unknown. Returns what it reports, if it was asked.
+    pub(crate) async fn add_facts(&self, target: &mut ModelTarget) -> Option<ModelFacts> {
         let address = target.model.address();
         let is_own = address.is_empty() || address == wire::default_base(target.model.wire());
         let is_known = target.window_source != WindowSource::Guess
-            && target.window_source != WindowSource::Catalogue;
+            && target.window_source != WindowSource::Catalog;
         if is_own || is_known && target.price.is_some() {
-            return;
+            return None;
         }
         let facts = target.model.facts(&target.name).await;
+        target.is_missing = facts.is_missing;
+        target.is_unreachable = facts.is_unreachable;
         target.price = target.price.take().or(facts.price.as_ref().map(prices::of_server));
         if is_known {
-            return;
+            return Some(facts);
         }
         if let Some(window) = facts.window {
             self.use_window(target, window, WindowSource::Server);
@@ -112,6 +166,7 @@ impl Models<'_> {
             // The catalog has the largest window of the model, not the one it is served with.
             target.window_source = WindowSource::Guess;
         }
+        Some(facts)
     }
 
     /// Sets the window that prompt and answer share; a quarter of it is the most that is reserved
@@ -135,7 +190,7 @@ impl Models<'_> {
             match self.find(name) {
                 Ok(target) => targets.push(target),
                 Err(error) => {
-                    notices.push(Notice::Fallback { model: name.clone(), why: error.full_text() })
+                    notices.push(Notice::Fallback { model: name.clone(), why: error.into() })
                 }
             }
         }
@@ -213,29 +268,33 @@ impl Models<'_> {
 
     /// Chooses a model when none is configured.
     async fn unconfigured(&self, overrides: &ModelOverrides) -> Result<ModelTarget, ConfigError> {
-        for (name, _, model) in PROVIDERS {
-            if self.config.environment.variable(name).is_some() {
+        for vendor in wire::vendors() {
+            if let Some(model) = vendor.default_model
+                && self.config.environment.variable(vendor.key_variable).is_some()
+            {
                 return self.named(model, None, overrides);
             }
         }
         match local::find(&local::USUAL).await {
             Some(found) => self.local(found, overrides),
-            None => Ok(self.config.offline.target()),
+            None => Ok(self.offline.target()),
         }
     }
 
     fn target(&self, name: &str, own: &ModelSettings) -> Result<ModelTarget, ConfigError> {
         if name == OFFLINE {
-            return Ok(self.config.offline.target());
+            return Ok(self.offline.target());
         }
         let wire = own.wire.unwrap_or_else(|| wire::of_model(name));
-        let key = key(name, wire, own, &self.config.environment)?;
+        let key = key(name, wire, own, &self.config.environment)
+            .map_err(|error| self.if_unknown(name, error))?;
         let base = own.base_url.as_deref().unwrap_or_else(|| wire::default_base(wire));
         let endpoint = Endpoint::new(wire, own.base_url.as_deref(), key, self.timeouts(base, own))?;
-        let mut entry = own.entry(name);
-        let general = self.config.settings.tokenizer;
-        entry.tokenizer = entry.tokenizer.or(general.map(|tokenizer| tokenizer.method(name)));
-        let about = Catalogue::builtin().with([entry]).resolve(name);
+        let endpoint = match own.prompt_cache_key {
+            Some(takes) => endpoint.with_cache_key(takes),
+            None => endpoint,
+        };
+        let about = self.config.known_models().with([own.entry(name)]).resolve(name);
         let in_table = || self.config.prices.find(name, base);
         let price = own.price.map(|price| price.price(&about)).or_else(in_table);
         let mut target =
@@ -244,6 +303,18 @@ impl Models<'_> {
             target.window_source = WindowSource::Setting;
         }
         Ok(target)
+    }
+
+    /// Explains a missing key: nothing says that a model without an entry in the catalog or in the
+    /// config is one of that provider.
+    fn if_unknown(&self, name: &str, error: ConfigError) -> ConfigError {
+        let is_known = self.config.known_models().find(name).is_some();
+        match error {
+            ConfigError::NoKey { model, variable } if !is_known => {
+                ConfigError::UnknownModel { model, variable }
+            }
+            error => error,
+        }
     }
 
     /// Returns the timeouts of a model: its own settings, the general ones, or the defaults for its
@@ -278,8 +349,8 @@ pub(crate) fn key(
         return Ok(None);
     }
     if let Some(path) = &own.key_file {
-        let text = std::fs::read_to_string(path);
-        let text = text.map_err(|source| ConfigError::KeyFile { path: path.clone(), source })?;
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| ConfigError::KeyFile { path: path.clone(), source })?;
         return Ok(Some(Key::new(text)));
     }
     if let Some(variable) = &own.key_env {
@@ -290,9 +361,9 @@ pub(crate) fn key(
     if own.base_url.is_some() {
         return Ok(environment.variable(OWN_KEY).map(Key::new));
     }
-    let provider =
-        PROVIDERS.iter().find(|(_, known, _)| wire::provider(*known) == wire::provider(wire));
-    let Some((variable, ..)) = provider else { return Ok(None) };
+    let Some(wire::Vendor { key_variable: variable, .. }) = wire::vendor(wire) else {
+        return Ok(None);
+    };
     match environment.variable(variable) {
         Some(key) => Ok(Some(Key::new(key))),
         None => Err(ConfigError::NoKey { model: name.to_owned(), variable }),

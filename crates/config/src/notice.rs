@@ -4,9 +4,10 @@
 
 use std::fmt;
 
-use waterline_agent::AgentError;
 use waterline_agent::mcp::ServerProblem;
 use waterline_agent::skill::SkillProblem;
+use waterline_agent::{AgentError, Cause};
+use waterline_sandbox::Unsupported;
 
 /// A notice for the user about the settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,7 +15,7 @@ use waterline_agent::skill::SkillProblem;
 pub enum Notice {
     /// A limit that came with the directory is higher than the user allows.
     Narrowed {
-        /// The key.
+        /// The key of the limit.
         key: String,
         /// The file that sets it.
         file: &'static str,
@@ -27,18 +28,18 @@ pub enum Notice {
     UntrustedModel {
         /// `fallback` or `summariser`.
         key: &'static str,
-        /// The model.
+        /// The name that the file chooses.
         model: String,
     },
     /// The project's file may send the conversation to an address.
     ProjectAddress(String),
     /// The `.env` file exists and cannot be read.
-    EnvFile(String),
+    EnvFile(Cause),
     /// A key comes from the `.env` file.
     KeyFromEnvFile(&'static str),
     /// A variable applies to a policy that is not in use.
     UnusedVariable {
-        /// The variable.
+        /// The name of the variable.
         variable: &'static str,
         /// The policies it applies to.
         preset: String,
@@ -47,13 +48,13 @@ pub enum Notice {
     },
     /// A fallback model cannot be used.
     Fallback {
-        /// The model.
+        /// The name of the fallback.
         model: String,
         /// Why it cannot be used.
-        why: String,
+        why: Cause,
     },
     /// The kernel cannot confine commands; the reason.
-    Unconfined(String),
+    Unconfined(Unsupported),
     /// A role of the project is ignored, because another role has its name.
     RoleTaken(String),
     /// A skill cannot be used.
@@ -61,7 +62,7 @@ pub enum Notice {
     /// A server or one of its tools cannot be used.
     Server(ServerProblem),
     /// The project's roles are ignored, for this reason.
-    Roles(String),
+    Roles(Cause),
     /// Two tools have this name; the second one is ignored.
     DuplicateTool(String),
     /// No tool matches a name or a pattern of the settings.
@@ -131,7 +132,8 @@ impl fmt::Display for Notice {
             Self::NoToolMatches { pattern, known } => {
                 write!(f, "no tool matches {pattern:?}; available tools: {known}")
             }
-            Self::EnvFile(text) | Self::Other(text) => f.write_str(text),
+            Self::EnvFile(why) => why.fmt(f),
+            Self::Other(text) => f.write_str(text),
         }
     }
 }

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use waterline_agent::Limits;
+use waterline_agent::{DEFAULT_POLICY, Limits};
+use waterline_log::Options;
 use waterline_provider::address::bare;
 use waterline_provider::http::Timeouts;
 
 use crate::agent::COMMAND_TIMEOUT;
-use crate::environment::{self, Environment, KEY_VARIABLES, VariableOrigin};
+use crate::environment::{self, Environment, VariableOrigin, key_variables};
 use crate::error::ConfigError;
 use crate::notice::Notice;
 use crate::recall;
@@ -16,6 +17,12 @@ use crate::seed::{self, ALIASES, SEEDS, Seed};
 
 /// The origin of a default value.
 pub const BUILT_IN: &str = "built in";
+
+/// The origin of what the only user of a log prefers; ` of NAME` follows for a user with a name.
+pub const PREFERENCE: &str = "preference";
+
+/// The origin of what a session prefers.
+pub const SESSION_PREFERENCE: &str = "preference of the session";
 
 /// Environment variables of this program, and the keys they set.
 const VARIABLES: [(&str, &str); 4] = [
@@ -69,11 +76,15 @@ impl Origins {
 
     /// Returns the defaults that are plain values. Others, such as the model, depend on a rule.
     pub(crate) fn built_in() -> Self {
+        let log = Options::default();
         let values = [
             ("policy", "\"auto\"".to_owned()),
             ("silence_timeout", Timeouts::default().silence.as_secs().to_string()),
             ("recall.encoder_timeout", recall::TIMEOUT.to_string()),
-            ("agent.steps", Limits::default().steps.to_string()),
+            ("log.connections", log.connections.to_string()),
+            ("log.queue", log.queue.to_string()),
+            ("log.cache", log.cache.to_string()),
+            ("agent.steps", Limits::default().steps_under(DEFAULT_POLICY).to_string()),
             ("agent.approval", "\"selective\"".to_owned()),
             ("agent.middleware", "\"default\"".to_owned()),
             ("agent.network", "false".to_owned()),
@@ -119,7 +130,7 @@ impl Origins {
             }
         }
         // A key's value is never shown.
-        for name in KEY_VARIABLES {
+        for name in key_variables() {
             if let Some((_, origin)) = environment.find(name) {
                 self.0.insert(
                     format!("key {name}"),

@@ -64,7 +64,7 @@ impl Overrides {
 }
 
 /// The model that a caller asks for, and its address.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ModelOverrides {
     /// The model's name.
     pub model: Option<String>,
@@ -76,9 +76,22 @@ pub struct ModelOverrides {
     pub key_file: Option<PathBuf>,
     /// Maximum number of tokens in a prompt.
     pub window: Option<usize>,
+    /// Whether the model and the address are those that the session used before.
+    pub is_remembered: bool,
 }
 
 impl ModelOverrides {
+    /// Returns the overrides without what a session used before.
+    #[must_use]
+    pub(crate) fn without_remembered(&self) -> Self {
+        match self.is_remembered {
+            true => {
+                Self { key_file: self.key_file.clone(), window: self.window, ..Self::default() }
+            }
+            false => self.clone(),
+        }
+    }
+
     /// Fills unset values from the process's `WATERLINE_MODEL` and `WATERLINE_BASE_URL`. A model
     /// from the `.env` file is not an override: the address in the user's config stays in force for
     /// it.

@@ -14,7 +14,7 @@ use crate::workspace_choice::WorkspaceChoice;
 
 /// Where the agent works.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum WorkDir {
     /// In a private workspace.
     Private,
     /// In a directory of the user.
@@ -28,12 +28,12 @@ pub enum Place {
 ///
 /// # Errors
 /// When a directory that the caller names cannot be used.
-pub fn find(config: &Config, overrides: &Overrides) -> Result<Place, ConfigError> {
+pub fn find(config: &Config, overrides: &Overrides) -> Result<WorkDir, ConfigError> {
     let home = config.environment.home();
     let finder = Finder { config, overrides, home: home.and_then(|home| home.canonicalize().ok()) };
     let current = config.environment.directory();
     match &overrides.workspace {
-        Some(WorkspaceChoice::Private) => Ok(Place::Private),
+        Some(WorkspaceChoice::Private) => Ok(WorkDir::Private),
         Some(WorkspaceChoice::Here) => finder.named(current),
         Some(WorkspaceChoice::Directory(path)) => finder.named(path),
         None => Ok(finder.usual(current)),
@@ -49,30 +49,30 @@ struct Finder<'a> {
 
 impl Finder<'_> {
     /// Returns a directory that the caller names.
-    fn named(&self, directory: &Path) -> Result<Place, ConfigError> {
+    fn named(&self, directory: &Path) -> Result<WorkDir, ConfigError> {
         let failed = |source| ConfigError::Directory { path: directory.to_owned(), source };
         let path = directory.canonicalize().map_err(failed)?;
         if !path.is_dir() {
             return Err(failed(std::io::ErrorKind::NotADirectory.into()));
         }
-        Ok(Place::Directory(self.working(&path)))
+        Ok(WorkDir::Directory(self.working(&path)))
     }
 
     /// Returns the place if the caller names none.
-    fn usual(&self, current: &Path) -> Place {
+    fn usual(&self, current: &Path) -> WorkDir {
         let configured = self.config.settings.agent.workspace.as_ref();
-        let Ok(path) = current.canonicalize() else { return Place::Private };
+        let Ok(path) = current.canonicalize() else { return WorkDir::Private };
         if configured == Some(&WorkspaceChoice::Private) || self.is_shared(&path) {
-            return Place::Private;
+            return WorkDir::Private;
         }
         let working = self.working(&path);
         if configured.is_some() || self.work_tree(&path).is_some() {
-            return Place::Directory(working);
+            return WorkDir::Directory(working);
         }
         match consent::of(&self.config.environment, &path).works {
-            Some(true) => Place::Directory(working),
-            Some(false) => Place::Private,
-            None => Place::Undecided(working),
+            Some(true) => WorkDir::Directory(working),
+            Some(false) => WorkDir::Private,
+            None => WorkDir::Undecided(working),
         }
     }
 
@@ -81,7 +81,7 @@ impl Finder<'_> {
     fn working(&self, path: &Path) -> WorkingDirectory {
         let root = self.work_tree(path).unwrap_or_else(|| path.to_owned());
         let writable = !self.is_read_only(&root);
-        WorkingDirectory { path: path.to_owned(), grant: Grant { path: root, writable } }
+        WorkingDirectory { path: path.to_owned(), grant: Grant::new(root, writable) }
     }
 
     /// Returns whether a directory holds more than one project: `/`, the home directory or a
@@ -130,12 +130,12 @@ mod tests {
         Overrides { workspace: choice, ..Overrides::default() }
     }
 
-    fn place(home: &Path, directory: &Path, choice: Option<WorkspaceChoice>) -> Place {
+    fn place(home: &Path, directory: &Path, choice: Option<WorkspaceChoice>) -> WorkDir {
         find(&config(home, directory), &chosen(choice)).unwrap()
     }
 
     fn working(path: &Path, root: &Path) -> WorkingDirectory {
-        let grant = Grant { path: root.to_owned(), writable: true };
+        let grant = Grant::new(root, true);
         WorkingDirectory { path: path.to_owned(), grant }
     }
 
@@ -145,14 +145,14 @@ mod tests {
         let tide = home.join("tide");
         let notes = home.join("notes");
         let src = tide.join("src");
-        assert_eq!(place(&home, &src, None), Place::Directory(working(&src, &tide)));
-        assert_eq!(place(&home, &notes, None), Place::Undecided(working(&notes, &notes)));
+        assert_eq!(place(&home, &src, None), WorkDir::Directory(working(&src, &tide)));
+        assert_eq!(place(&home, &notes, None), WorkDir::Undecided(working(&notes, &notes)));
         let environment = config(&home, &notes).environment;
         consent::store(&environment, &notes, |consent| consent.works = Some(false)).unwrap();
-        assert_eq!(place(&home, &notes, None), Place::Private);
+        assert_eq!(place(&home, &notes, None), WorkDir::Private);
         consent::store(&environment, &notes, |consent| consent.works = Some(true)).unwrap();
-        assert_eq!(place(&home, &notes, None), Place::Directory(working(&notes, &notes)));
-        assert_eq!(place(&home, &src, Some(WorkspaceChoice::Private)), Place::Private);
+        assert_eq!(place(&home, &notes, None), WorkDir::Directory(working(&notes, &notes)));
+        assert_eq!(place(&home, &src, Some(WorkspaceChoice::Private)), WorkDir::Private);
     }
 
     #[test]
@@ -161,18 +161,18 @@ mod tests {
         std::fs::create_dir(home.join(".git")).unwrap();
         let notes = home.join("notes");
         for directory in [home.as_path(), home.parent().unwrap(), Path::new("/")] {
-            assert_eq!(place(&home, directory, None), Place::Private, "{}", directory.display());
+            assert_eq!(place(&home, directory, None), WorkDir::Private, "{}", directory.display());
         }
         // A work tree that is the home directory is not a project.
-        assert_eq!(place(&home, &notes, None), Place::Undecided(working(&notes, &notes)));
+        assert_eq!(place(&home, &notes, None), WorkDir::Undecided(working(&notes, &notes)));
         let here = Some(WorkspaceChoice::Here);
-        assert_eq!(place(&home, &home, here.clone()), Place::Directory(working(&home, &home)));
+        assert_eq!(place(&home, &home, here.clone()), WorkDir::Directory(working(&home, &home)));
         let mut general = config(&home, &home);
         general.settings.agent.workspace = here;
-        assert_eq!(find(&general, &Overrides::default()).unwrap(), Place::Private);
+        assert_eq!(find(&general, &Overrides::default()).unwrap(), WorkDir::Private);
         general.environment = config(&home, &notes).environment;
         let found = find(&general, &Overrides::default()).unwrap();
-        assert_eq!(found, Place::Directory(working(&notes, &notes)));
+        assert_eq!(found, WorkDir::Directory(working(&notes, &notes)));
         let missing = WorkspaceChoice::Directory(home.join("nowhere"));
         let error = find(&config(&home, &home), &chosen(Some(missing))).unwrap_err().to_string();
         assert!(error.contains("nowhere"), "{error}");
@@ -182,10 +182,10 @@ mod tests {
     fn a_read_only_grant_of_the_project_holds() {
         let (_temp, home) = home();
         let tide = home.join("tide");
-        let grant = Grant { path: tide.clone(), writable: false };
+        let grant = Grant::new(&tide, false);
         let overrides = Overrides { allow_dirs: vec![grant.clone()], ..Overrides::default() };
         let expected = WorkingDirectory { path: tide.clone(), grant };
         let found = find(&config(&home, &tide), &overrides).unwrap();
-        assert_eq!(found, Place::Directory(expected));
+        assert_eq!(found, WorkDir::Directory(expected));
     }
 }

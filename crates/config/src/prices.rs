@@ -171,7 +171,7 @@ pub(crate) fn check_prices(key: &str, prices: &[(&str, Option<f64>)]) -> Result<
 
 /// The price of a model in the config.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a price, or a table with `input` and other prices")]
 pub enum PriceSetting {
     /// The price of a million prompt tokens. Answers cost five times as much, and the model's cache
     /// properties give the rest.
@@ -183,6 +183,7 @@ pub enum PriceSetting {
 /// All prices of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
+#[non_exhaustive]
 pub struct RateSettings {
     /// Prompt tokens.
     pub input: f64,

@@ -12,7 +12,7 @@ use crate::error::ConfigError;
 /// A setting of one of the agents that presets reproduce.
 #[derive(Clone, Copy, Debug)]
 pub struct Seed {
-    /// The variable.
+    /// The environment variable that sets it.
     pub variable: &'static str,
     /// The presets that it belongs to.
     pub presets: &'static [&'static str],
@@ -36,14 +36,23 @@ enum Format {
 pub type SeedValues = BTreeMap<&'static str, String>;
 
 const STEPS: &[&str] = &["init", "execute"];
+const INIT: &[&str] = &["init"];
+const EXECUTE: &[&str] = &["execute"];
 const BUDGET: &[&str] = &["budget"];
 
 /// All of these settings.
-pub const SEEDS: [Seed; 15] = [
+pub const SEEDS: [Seed; 22] = [
     seed("MAX_MESSAGE_HISTORY", &["window"], &["window.messages"], Format::Same),
     seed("KEEP_RECENT_STEPS", STEPS, &["window.steps"], Format::Same),
     seed("COMPACT_TRIGGER_THRESHOLD", STEPS, &["fold.high"], Format::Same),
     seed("API_HARD_LIMIT", STEPS, &["fold.target"], Format::Same),
+    // For one of the two agents; a value for it wins over one for both.
+    seed("INIT_KEEP_RECENT_STEPS", INIT, &["window.steps"], Format::Same),
+    seed("INIT_COMPACT_TRIGGER_THRESHOLD", INIT, &["fold.high"], Format::Same),
+    seed("INIT_API_HARD_LIMIT", INIT, &["fold.target"], Format::Same),
+    seed("EXECUTE_KEEP_RECENT_STEPS", EXECUTE, &["window.steps"], Format::Same),
+    seed("EXECUTE_COMPACT_TRIGGER_THRESHOLD", EXECUTE, &["fold.high"], Format::Same),
+    seed("EXECUTE_API_HARD_LIMIT", EXECUTE, &["fold.target"], Format::Same),
     seed("AGENT_MAX_CONTEXT_TOKENS", &["chat"], &["halve.tokens", "fold.high"], Format::Same),
     seed("AGENT_MAX_CONTEXT_TURNS", &["chat"], &["halve.turns"], Format::Same),
     seed("ENABLE_CONTEXT_OPTIMIZATION", BUDGET, &["fold.when"], Format::When),
@@ -53,6 +62,7 @@ pub const SEEDS: [Seed; 15] = [
     seed("COMPRESS_TOOL_OUTPUT", BUDGET, &["preview.on"], Format::Same),
     seed("TOOL_OUTPUT_MAX_TOKENS", BUDGET, &["preview.over_tokens"], Format::Same),
     seed("UPPER_THRESHOLD", BUDGET, &["fold.high"], Format::Same),
+    seed("TRIGGER_RATIO", BUDGET, &["summarise.update_ratio"], Format::Share),
     seed("LOWER_THRESHOLD", BUDGET, &["fold.low"], Format::Same),
     seed("MIN_MESSAGES", BUDGET, &["summarise.min_messages"], Format::Same),
 ];
@@ -153,6 +163,21 @@ pub(crate) fn settings(
     Ok(all)
 }
 
+/// Returns a threshold of these values that may contradict another one, and its value.
+pub(crate) fn threshold<'a>(
+    preset: &str,
+    values: &'a SeedValues,
+) -> Option<(&'static str, &'a str)> {
+    let is_threshold =
+        |seed: &&Seed| seed.is_for(preset) && seed.keys.iter().any(|key| [LOW, HIGH].contains(key));
+    let mut seeds = SEEDS.iter().rev().filter(is_threshold);
+    seeds.find_map(|seed| Some((seed.variable, values.get(seed.variable)?.as_str())))
+}
+
+/// The keys of the marks.
+const HIGH: &str = "fold.high";
+const LOW: &str = "fold.low";
+
 /// Settings of these agents that are settings here under another name: the variable, the section
 /// and the key.
 pub(crate) const ALIASES: [(&str, Option<&str>, &str); 2] =
@@ -173,6 +198,22 @@ pub(crate) fn rename(table: &mut toml::Table) {
         if let Some(place) = place {
             place.entry(key).or_insert(value);
         }
+    }
+}
+
+/// Returns whether a setting has this name, in any case: a seed's or an alias.
+pub(crate) fn is_setting(name: &str) -> bool {
+    let mut aliases = ALIASES.iter();
+    Seed::named(name).is_some() || aliases.any(|(variable, ..)| variable.eq_ignore_ascii_case(name))
+}
+
+/// Returns the key of a setting among the settings of this program.
+pub(crate) fn key(name: &str) -> String {
+    let alias = ALIASES.iter().find(|(variable, ..)| variable.eq_ignore_ascii_case(name));
+    match alias {
+        Some((_, Some(section), key)) => format!("{section}.{key}"),
+        Some((_, None, key)) => (*key).to_owned(),
+        None => name.to_ascii_lowercase(),
     }
 }
 
@@ -212,6 +253,9 @@ mod tests {
             ("COMPRESS_TOOL_OUTPUT", "False", "false"),
             ("TOOL_OUTPUT_MAX_TOKENS", "300", "300"),
             ("MIN_MESSAGES", "12", "12"),
+            ("TRIGGER_RATIO", "0.3", "\"30%\""),
+            ("INIT_KEEP_RECENT_STEPS", "4", "4"),
+            ("EXECUTE_COMPACT_TRIGGER_THRESHOLD", "600000", "600000"),
         ];
         for (name, value, expected) in cases {
             let seed = Seed::named(name).unwrap();
@@ -232,6 +276,17 @@ mod tests {
         let policy = Policy::preset_with("budget", &settings("budget", &both).unwrap()).unwrap();
         assert_eq!(policy.setting("fold.high").unwrap().as_integer(), Some(20_000));
         assert_eq!(policy.setting("fold.low").unwrap().as_integer(), Some(9_000));
+    }
+
+    /// S1.4, S1.5: the two agents can have values of their own.
+    #[test]
+    fn s1_4_a_value_for_one_agent_wins_over_one_for_both() {
+        let all = values(&[("KEEP_RECENT_STEPS", "7"), ("INIT_KEEP_RECENT_STEPS", "4")]);
+        let steps = |preset: &str| {
+            let policy = Policy::preset_with(preset, &settings(preset, &all).unwrap()).unwrap();
+            policy.setting("window.steps").unwrap().as_integer()
+        };
+        assert_eq!((steps("init"), steps("execute")), (Some(4), Some(7)));
     }
 
     #[test]

@@ -16,6 +16,7 @@ use serde::Deserialize;
 use crate::agent::{AgentSettings, McpSettings};
 use crate::error::ConfigError;
 use crate::lang::Lang;
+use crate::log::LogSettings;
 use crate::recall::{self, RecallSettings};
 use crate::seed::{self, SeedValues};
 use crate::tokenizer::Tokenizer;
@@ -28,7 +29,7 @@ pub(crate) const PROJECT: &str = "waterline.toml";
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
-    /// The main model.
+    /// The model of new sessions, unless a flag, a role or a preference names another.
     pub model: Option<String>,
     /// The base URL of the main model's server.
     pub base_url: Option<String>,
@@ -55,6 +56,9 @@ pub struct Settings {
     /// The `[recall]` section.
     #[serde(default)]
     pub recall: RecallSettings,
+    /// The `[log]` section.
+    #[serde(default)]
+    pub log: LogSettings,
     /// The `[agent]` section.
     #[serde(default)]
     pub agent: AgentSettings,
@@ -88,6 +92,7 @@ impl Settings {
         settings.models.iter().try_for_each(|(name, model)| model.check(name))?;
         check_timeouts("", settings.first_token_timeout, settings.silence_timeout)?;
         settings.recall.check()?;
+        settings.log.check()?;
         settings.agent.check()?;
         settings.mcp.iter().try_for_each(|(name, server)| server.check(name))?;
         Ok(settings)
@@ -151,6 +156,7 @@ impl Settings {
             silence_timeout: newer.silence_timeout.or(self.silence_timeout),
             models,
             recall: self.recall.merge(newer.recall),
+            log: self.log.merge(newer.log),
             agent: self.agent.merge(newer.agent),
             mcp: self.mcp.into_iter().chain(newer.mcp).collect(),
             seeds: self.seeds.into_iter().chain(newer.seeds).collect(),
@@ -172,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn model_settings_win_over_the_catalogue() {
+    fn model_settings_win_over_the_catalog() {
         let text = concat!(
             "[models.gpt-4o]\noutput = 2000\nimages = false\n",
             "[models.mine]\ntokenizer = \"o200k\"\nimages = true",

@@ -7,7 +7,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use waterline_provider::address::is_local;
 use waterline_sandbox::small_file;
 
 use crate::config::Config;
@@ -42,25 +41,24 @@ pub fn notices(config: &Config) -> Vec<Notice> {
 }
 
 /// Returns the addresses of the project's file that the user has not approved for this directory.
-/// An address on this machine needs no approval.
+/// Addresses on this machine need approval too: any program may listen there.
 ///
 /// # Errors
 /// When the working directory cannot be resolved.
 pub fn unapproved(config: &Config) -> Result<Vec<&str>, ConfigError> {
-    let remote: Vec<&str> =
-        addresses(config).into_iter().filter(|address| !is_local(address)).collect();
-    if remote.is_empty() {
-        return Ok(remote);
+    let named: Vec<&str> = addresses(config).into_iter().collect();
+    if named.is_empty() {
+        return Ok(named);
     }
     let directory = std::fs::canonicalize(config.environment.directory())?;
     let all = file(config).as_deref().map(approved).unwrap_or_default();
     // Nothing is stored for a directory whose name is not UTF-8: it could be mistaken for another.
     let known =
         directory.to_str().and_then(|directory| all.get(directory)).cloned().unwrap_or_default();
-    Ok(remote.into_iter().filter(|address| !known.contains(*address)).collect())
+    Ok(named.into_iter().filter(|address| !known.contains(*address)).collect())
 }
 
-/// Stores addresses as approved for this directory. Does nothing if there is no data directory.
+/// Stores addresses as approved for this directory. Does nothing without a data directory.
 ///
 /// # Errors
 /// When the file of approved addresses cannot be written.
@@ -111,6 +109,8 @@ pub fn make_private(directory: &Path) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use waterline_provider::address::is_local;
+
     use super::*;
 
     #[test]

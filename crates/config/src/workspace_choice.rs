@@ -2,6 +2,10 @@
 
 use std::path::PathBuf;
 
+use serde::de::{Error, Unexpected};
+use waterline::phrase;
+use waterline::phrase::Phrase;
+
 /// Where the user wants the agent to work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorkspaceChoice {
@@ -9,17 +13,17 @@ pub enum WorkspaceChoice {
     Private,
     /// In the directory that the program was started in.
     Here,
-    /// In this directory.
+    /// In another directory.
     Directory(PathBuf),
 }
 
 impl std::str::FromStr for WorkspaceChoice {
-    type Err = String;
+    type Err = Phrase;
 
     /// Parses `private`, `here` or the path of a directory.
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, Phrase> {
         match text {
-            "" => Err("expected here, private or a directory".to_owned()),
+            "" => Err(phrase!("empty-workspace", "expected here, private or a directory")),
             "private" => Ok(Self::Private),
             "here" => Ok(Self::Here),
             path => Ok(Self::Directory(PathBuf::from(path))),
@@ -32,9 +36,7 @@ impl<'de> serde::Deserialize<'de> for WorkspaceChoice {
         match String::deserialize(deserializer)?.as_str() {
             "private" => Ok(Self::Private),
             "here" => Ok(Self::Here),
-            other => Err(serde::de::Error::custom(format!(
-                "unknown workspace {other:?}; expected here or private"
-            ))),
+            other => Err(D::Error::invalid_value(Unexpected::Str(other), &"here or private")),
         }
     }
 }

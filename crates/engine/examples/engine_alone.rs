@@ -3,7 +3,7 @@
 //! Run it with `cargo run -p waterline --example engine_alone`.
 #![allow(clippy::print_stdout, reason = "an example prints")]
 
-use waterline::{Context, Message, PolicyError, ToolCall};
+use waterline::{Context, Message, PolicyError, ToolCall, Treatment};
 
 fn main() -> Result<(), PolicyError> {
     // A window far smaller than the model's, so that a fold is due soon.
@@ -11,7 +11,7 @@ fn main() -> Result<(), PolicyError> {
     context.push(Message::system("You are a careful engineer."));
     context.push(Message::user("Find out why the build fails, file by file."));
 
-    for step in 0..30 {
+    for step in 0..80 {
         let id = format!("call_{step}");
         let arguments = format!("{{\"path\":\"src/part_{step}/mod.rs\"}}");
         context
@@ -24,16 +24,16 @@ fn main() -> Result<(), PolicyError> {
         // A plan can be inspected before it is committed.
         let next = context.plan();
         let figures = next.tokens();
-        if let Some(reason) = next.reason() {
-            println!("step {step}: fold, because {reason}");
-            println!("  {} tokens of history, {} sent", figures.before, figures.after);
-            for slot in next.slots().iter().filter(|slot| !slot.reason.is_empty()) {
+        if let Some(reasons) = next.reasons() {
+            println!("step {step}: fold, because {reasons}");
+            println!("  {} tokens of history, {} sent", figures.history, figures.context);
+            for slot in next.slots().iter().filter(|slot| !slot.reasons.is_empty()) {
                 println!(
                     "  {:>9} {:>3} messages {:>5} tokens: {}",
                     slot.treatment,
                     slot.sources.len(),
                     slot.tokens,
-                    slot.reason
+                    slot.reasons
                 );
             }
         }
@@ -49,10 +49,10 @@ fn main() -> Result<(), PolicyError> {
         context.history().len(),
         context.messages().count()
     );
-    if let Some(summary) =
-        context.messages().map(Message::text).find(|text| text.contains("no longer shown"))
-    {
-        println!("{summary}");
+    for slot in context.slots().iter().filter(|slot| slot.treatment == Treatment::Summary) {
+        for message in slot.views.iter().filter_map(|view| view.message(context.history())) {
+            println!("{}", message.text());
+        }
     }
     Ok(())
 }

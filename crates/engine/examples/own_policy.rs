@@ -41,7 +41,7 @@ impl Stage for DropSmallTalk {
             let is_reply = draft.kind(at) == AtomKind::Reply;
             let is_short = draft.item(at).is_some_and(|item| item.tokens < 12);
             if is_reply && is_short {
-                draft.drop(at, "small talk");
+                draft.omit(at, "small talk");
             }
         }
     }
@@ -67,14 +67,14 @@ fn main() -> Result<(), PolicyError> {
             "Please wait a little. ".repeat(8)
         )));
         let next = context.plan();
-        if let Some(reason) = next.reason() {
-            println!("day {day}: {reason}");
+        if let Some(reasons) = next.reasons() {
+            println!("day {day}: {reasons}");
         }
         next.commit();
     }
 
     for slot in context.slots() {
-        println!("{:>9} messages {:?}: {}", slot.treatment, slot.sources, slot.reason);
+        println!("{:>9} messages {:?}: {}", slot.treatment, slot.sources, slot.reasons);
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ fn main() -> Result<(), PolicyError> {
     context.push(Message::user("Why does the build fail?"));
 
     let next = context.plan(); // what would be sent, and why
-    println!("{} of {} tokens", next.tokens().after, next.tokens().window);
+    println!("{} of {} tokens", next.tokens().context, next.tokens().window);
 
     for message in next.commit() {
         println!("{:?}: {}", message.role, message.text()); // send these

@@ -16,10 +16,11 @@ use crate::history::History;
 use crate::message::Message;
 use crate::model::Model;
 use crate::plan::{
-    Action, Budget, Figures, FoldLevel, Generation, Input, Keep, Plan, RequestedFold, Slot, Wanted,
-    extend, plan,
+    Action, Budget, Figures, FoldLevel, FoldRequest, Generation, Input, Keep, Passage, Plan, Slot,
+    SummaryRequest, extend, plan,
 };
 use crate::policy::Policy;
+use crate::reason::Reasons;
 use crate::summary::Summary;
 use crate::tokens::{Calibration, Counter};
 use crate::warning::Warning;
@@ -34,7 +35,7 @@ use crate::warning::Warning;
 /// context.push(Message::user("Why does the build fail?"));
 ///
 /// let next = context.plan();
-/// assert!(next.tokens().after < next.tokens().window);
+/// assert!(next.tokens().context < next.tokens().window);
 /// let messages = next.commit();
 /// assert_eq!(messages.len(), 2);
 /// # Ok::<(), waterline::PolicyError>(())
@@ -82,14 +83,21 @@ impl Context {
 
     /// Plans the next call. Planning changes nothing until the plan is committed.
     pub fn plan(&mut self) -> Next<'_> {
-        self.next(None)
+        self.next(Request::default())
+    }
+
+    /// As [`Context::plan`], for a policy that quotes earlier messages (the stage `recall`):
+    /// `passages` are those that fit the newest user message, best first. Without them the stage
+    /// searches the history by words. [`Policy::search`] says how many are needed.
+    pub fn plan_with(&mut self, passages: Vec<Passage>) -> Next<'_> {
+        self.next(Request { passages: Some(passages), ..Request::default() })
     }
 
     /// Plans a fold whether or not one is due: because the user asked for it, or because a provider
     /// rejected the context as too long. `reason` is shown to people. If nothing can be freed, the
     /// plan is an extension.
-    pub fn fold(&mut self, level: FoldLevel, reason: impl Into<String>) -> Next<'_> {
-        self.next(Some((level, reason.into())))
+    pub fn fold(&mut self, level: FoldLevel, reason: impl Into<Reasons>) -> Next<'_> {
+        self.next(Request { fold: Some((level, reason.into())), ..Request::default() })
     }
 
     /// Returns the messages of the last committed plan.
@@ -129,9 +137,7 @@ impl Context {
     /// Adds a summary that an earlier plan wanted. The next fold uses it; call [`Context::fold`] to
     /// use it now.
     pub fn add_summary(&mut self, summary: Summary) {
-        self.summaries
-            .retain(|known| !known.sources.iter().all(|source| summary.sources.contains(source)));
-        self.summaries.push(summary);
+        add_summary(&mut self.summaries, summary);
     }
 
     /// Records how many tokens the provider counted for the prompt of the last committed plan.
@@ -151,10 +157,10 @@ impl Context {
         self.budget.cold = is_cold;
     }
 
-    /// Sets the most tokens of a prompt.
+    /// Sets the maximum number of tokens of a prompt.
     pub const fn set_window(&mut self, tokens: usize) {
         self.budget.window = tokens;
-        self.budget.whole = tokens;
+        self.budget.model_window = tokens;
     }
 
     /// Sets the tokens of the tool definitions.
@@ -167,13 +173,13 @@ impl Context {
         self.policy = policy;
     }
 
-    /// Returns the policy.
+    /// Returns the policy that plans follow.
     #[must_use]
     pub const fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// Returns the model.
+    /// Returns what is known about the model: its window, tokenizer and abilities.
     #[must_use]
     pub fn model(&self) -> &Model {
         &self.model
@@ -213,21 +219,23 @@ impl Context {
         self.warnings.iter().chain(self.history.warnings())
     }
 
-    fn next(&mut self, requested: Option<(FoldLevel, String)>) -> Next<'_> {
-        let input = self.input(requested.as_ref());
+    fn next(&mut self, request: Request) -> Next<'_> {
+        let input = self.input(&request);
         let extension = if self.history.is_whole() { None } else { extend(&input) };
         let needs_history = !self.history.is_whole() && extension.is_none();
         let plan = extension.unwrap_or_else(|| plan(&input));
-        Next { context: self, requested, plan, needs_history }
+        Next { context: self, request, plan, needs_history }
     }
 
-    fn input<'a>(&'a self, requested: Option<&'a (FoldLevel, String)>) -> Input<'a> {
+    fn input<'a>(&'a self, request: &'a Request) -> Input<'a> {
+        let fold = request.fold.as_ref();
         let input =
             Input::new(&self.history, &self.generation, &self.policy, self.budget, &self.model);
         Input {
-            summaries: &self.summaries,
+            summaries: request.summaries.as_ref().unwrap_or(&self.summaries),
             keep: Keep { pins: &self.pins, lines: &self.lines },
-            requested: requested.map(|(level, reason)| RequestedFold { level: *level, reason }),
+            requested_fold: fold.map(|(level, reasons)| FoldRequest::new(*level, reasons)),
+            found_passages: request.passages.as_deref(),
             ..input
         }
     }
@@ -239,12 +247,30 @@ impl Extend<Message> for Context {
     }
 }
 
+/// What one plan depends on, in addition to the context.
+#[derive(Debug, Default)]
+struct Request {
+    fold: Option<(FoldLevel, Reasons)>,
+    /// `None` if they were not searched for.
+    passages: Option<Vec<Passage>>,
+    /// The summaries with those that were made for this plan; `None` if none was.
+    summaries: Option<Vec<Summary>>,
+}
+
+/// Adds a summary in place of those that cover only messages that it covers too.
+fn add_summary(summaries: &mut Vec<Summary>, summary: Summary) {
+    let is_covered =
+        |known: &Summary| known.sources.iter().all(|source| summary.sources.contains(source));
+    summaries.retain(|known| !is_covered(known));
+    summaries.push(summary);
+}
+
 /// A plan for the next call, not yet committed. Dropping it leaves the context as it was.
 #[derive(Debug)]
 #[must_use = "a plan takes effect when it is committed: `commit` returns the messages to send"]
 pub struct Next<'c> {
     context: &'c mut Context,
-    requested: Option<(FoldLevel, String)>,
+    request: Request,
     plan: Plan,
     needs_history: bool,
 }
@@ -258,9 +284,9 @@ impl<'c> Next<'c> {
 
     /// Returns why the plan folds, or `None` if it extends what was sent.
     #[must_use]
-    pub fn reason(&self) -> Option<&str> {
+    pub const fn reasons(&self) -> Option<&Reasons> {
         match &self.plan.action {
-            Action::Fold { reason, .. } => Some(reason),
+            Action::Fold { reasons, .. } => Some(reasons),
             Action::Extend => None,
         }
     }
@@ -287,7 +313,7 @@ impl<'c> Next<'c> {
     /// and pass the text to [`Next::with_summary`], or commit and add it later with
     /// [`Context::add_summary`].
     #[must_use]
-    pub const fn wanted(&self) -> Option<&Wanted> {
+    pub const fn wanted(&self) -> Option<&SummaryRequest> {
         self.plan.wanted.as_ref()
     }
 
@@ -303,9 +329,10 @@ impl<'c> Next<'c> {
         let Some(summary) = self.plan.wanted.as_ref().map(|wanted| wanted.summary(text)) else {
             return self;
         };
-        let Self { context, requested, .. } = self;
-        context.add_summary(summary);
-        context.next(requested)
+        let Self { context, mut request, .. } = self;
+        let known = request.summaries.get_or_insert_with(|| context.summaries.clone());
+        add_summary(known, summary);
+        context.next(request)
     }
 
     /// Returns whether a fold is due that needs messages which are not loaded. If so, load them
@@ -318,7 +345,10 @@ impl<'c> Next<'c> {
 
     /// Commits the plan and returns the messages to send, in order.
     pub fn commit(self) -> Vec<&'c Message> {
-        let Self { context, plan, .. } = self;
+        let Self { context, request, plan, .. } = self;
+        if let Some(summaries) = request.summaries {
+            context.summaries = summaries;
+        }
         context.generation.freeze(&context.history, plan);
         let context: &'c Context = context;
         context.messages().collect()

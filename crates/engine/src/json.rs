@@ -54,7 +54,7 @@ impl<'a> Fields<'a> {
         self.0.len()
     }
 
-    /// Returns whether there are no fields.
+    /// Returns whether the object is empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -98,8 +98,9 @@ fn last_of_each<'a>(fields: Vec<(String, &'a RawValue)>) -> Vec<(String, &'a Raw
 
 /// A string in which lone surrogates are replaced by U+FFFD.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LossyString {
-    /// The text.
+    /// The string, with a replacement for each lone surrogate.
     pub text: String,
     /// Whether anything was replaced. If so, the original bytes cannot be forwarded.
     pub mended: bool,

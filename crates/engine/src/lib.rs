@@ -14,23 +14,26 @@
 //! # Ok::<(), waterline::PolicyError>(())
 //! ```
 //!
-//! The modules follow the path of a message, and each uses only those before it: [`message`] →
-//! [`tokens`], [`model`] → [`history`] (atoms, tokens, values) → [`summary`] → [`stage`] →
-//! [`policy`] → [`plan`] → [`context`]. [`mod@phrase`], [`truncate`] and [`validity`] are helpers.
-//! This crate does no I/O, reads no clock and contains no vendor's JSON.
+//! Most applications need only what is at the root. The public modules have the rest, for own
+//! stages, own storage and exact control: the path of a message is [`message`] → [`tokens`],
+//! [`model`] → [`history`] (atoms, tokens, values) → [`summary`] → [`stage`] → [`policy`] →
+//! [`plan`] → [`Context`], and each uses only those before it. Hidden modules are for the sibling
+//! crates. This crate does no I/O, reads no clock and contains no vendor's JSON.
 
-pub mod context;
+mod context;
 mod draft;
 pub mod history;
-// For the sibling crates, not for applications.
 #[doc(hidden)]
 pub mod json;
+#[doc(hidden)]
 pub mod ledger;
 pub mod message;
 pub mod model;
+#[doc(hidden)]
 pub mod phrase;
 pub mod plan;
 pub mod policy;
+#[doc(hidden)]
 pub mod reason;
 mod reduce;
 mod setting;
@@ -39,22 +42,28 @@ pub mod summary;
 mod thinking;
 pub mod tokens;
 mod tool;
+#[doc(hidden)]
 pub mod truncate;
+#[doc(hidden)]
 pub mod validity;
+#[doc(hidden)]
 pub mod warning;
 mod wire;
 
-pub use context::{Context, ContextBuilder, Next};
+pub use context::{Choice, Context, ContextBuilder, Next};
 pub use history::History;
 pub use message::{Body, Image, Message, Part, Role, ToolCall, ToolResult, Truncated, Wire};
 pub use model::{Model, ModelEntry, Models};
-pub use phrase::Phrase;
+pub use phrase::{Phrase, Value as PhraseValue};
 pub use plan::{
-    Action, Draft, Figures, FoldLevel, Generation, Plan, Slot, Treatment, Truncation, Wanted,
+    Action, Draft, Figures, FoldLevel, Generation, Passage, Plan, Slot, SummaryRequest, Treatment,
+    Truncation,
 };
 pub use policy::{Policy, PolicyError};
+pub use reason::{Reason, Reasons};
 pub use stage::Stage;
 pub use summary::Summary;
 pub use tokens::{Calibration, Counter, Method};
 pub use tool::Tool;
+pub use validity::Violation;
 pub use warning::{Warning, WarningKind};

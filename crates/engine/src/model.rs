@@ -8,6 +8,9 @@ use serde::Deserialize;
 
 use crate::tokens::{Counter, Method, Ratio};
 
+/// The tokens reserved for the answer of an unknown model.
+const ASSUMED_OUTPUT: usize = 4_096;
+
 const TABLE: &str = include_str!("../presets/models.toml");
 
 static BUILTIN: LazyLock<Models> = LazyLock::new(|| {
@@ -39,10 +42,13 @@ pub struct Model {
     /// The prefix of the model names that it describes.
     #[serde(default)]
     pub prefix: String,
-    /// The most tokens of prompt and answer together.
+    /// Maximum number of tokens of prompt and answer together.
     pub window: usize,
     /// The tokens reserved for the answer.
     pub output: usize,
+    /// Whether `output` is only an assumption, because nothing says how long an answer may be.
+    #[serde(default)]
+    pub output_is_assumed: bool,
     /// How tokens are counted.
     pub tokenizer: Method,
     /// The characters per token, for estimates.
@@ -97,7 +103,8 @@ impl Model {
         Self {
             prefix: prefix.into(),
             window: 32_768,
-            output: 4_096,
+            output: ASSUMED_OUTPUT,
+            output_is_assumed: true,
             tokenizer: Method::Estimate(Ratio::DEFAULT),
             chars_per_token: default_ratio(),
             image_tokens: default_image_tokens(),
@@ -112,10 +119,21 @@ impl Model {
         }
     }
 
-    /// Returns the most tokens of a prompt: the window less the tokens reserved for the answer.
+    /// Returns the maximum number of tokens of a prompt: the window less the tokens reserved for
+    /// the answer.
     #[must_use]
     pub const fn input_window(&self) -> usize {
         self.window.saturating_sub(self.output)
+    }
+
+    /// Returns the longest answer to ask for: the tokens reserved for it, or `None` if they are
+    /// only assumed.
+    #[must_use]
+    pub const fn output_limit(&self) -> Option<usize> {
+        match self.output_is_assumed && self.output == ASSUMED_OUTPUT {
+            true => None,
+            false => Some(self.output),
+        }
     }
 
     /// Returns the token counter for this model.
@@ -176,6 +194,7 @@ impl ModelEntry {
             prefix: self.name.to_ascii_lowercase(),
             window,
             output,
+            output_is_assumed: self.output.is_none() && base.output_is_assumed,
             tokenizer: self.tokenizer.unwrap_or(base.tokenizer),
             chars_per_token: self.chars_per_token.unwrap_or(base.chars_per_token),
             image_tokens: self.image_tokens.unwrap_or(base.image_tokens),
@@ -232,6 +251,19 @@ impl Models {
             let base = self.resolve(&entry.name);
             self = self.with_model(entry.over(&base));
         }
+        self
+    }
+
+    /// Changes how the tokens of every entry are counted, the default for unknown models included.
+    #[must_use]
+    pub fn counted_by(mut self, method: impl Fn(&Model) -> Method) -> Self {
+        let counted = |model: &Arc<Model>| match method(model) {
+            tokenizer if tokenizer == model.tokenizer => Arc::clone(model),
+            tokenizer => Arc::new(Model { tokenizer, ..Model::clone(model) }),
+        };
+        self.added = self.added.iter().map(counted).collect();
+        self.builtin = self.builtin.iter().map(counted).collect();
+        self.fallback = counted(&self.fallback);
         self
     }
 
@@ -336,6 +368,23 @@ mod tests {
         assert_eq!(own.counter().method(), Method::Cl100k);
         assert_eq!(own.window, models.unknown().window);
         assert!(own.images && !models.unknown().images);
+    }
+
+    #[test]
+    fn the_output_limit_is_known_only_if_something_says_it() {
+        let limit = |name: &str, output, window| {
+            let entry =
+                ModelEntry { name: name.to_owned(), output, window, ..ModelEntry::default() };
+            Models::builtin().with([entry]).resolve(name).output_limit()
+        };
+        assert_eq!(Models::builtin().unknown().output_limit(), None);
+        assert_eq!(limit("mine", None, Some(200_000)), None, "an entry that does not say it");
+        assert_eq!(limit("mine", Some(4_096), None), Some(4_096));
+        assert_eq!(limit("mine", None, Some(4_000)), Some(2_000), "a small window");
+        assert_eq!(limit("claude-opus-4-6", None, None), Some(32_000));
+        assert_eq!(limit("claude-3-5-haiku", None, None), Some(8_192));
+        assert_eq!(limit("claude-3-opus", None, None), Some(4_096));
+        assert_eq!(limit("claude-3-7-sonnet", None, None), Some(32_000));
     }
 
     #[test]

@@ -55,6 +55,9 @@ impl fmt::Debug for Phrase {
     }
 }
 
+/// So that parsers of arguments can return one.
+impl std::error::Error for Phrase {}
+
 /// A text without a translation, such as one of another library or of a user's own stage.
 impl From<String> for Phrase {
     fn from(english: String) -> Self {

@@ -4,7 +4,7 @@
 use crate::json::{self, Fields};
 use crate::message::{Body, Form, Message, Part, Truncated};
 use crate::tokens::Counter;
-use crate::truncate::{Cut, Shortened, artifact_id, truncate};
+use crate::truncate::{Shortened, Truncation, artifact_id, truncate};
 
 /// Returns the message with the texts of its results shortened, or `None` if nothing got shorter.
 /// `shorten` is called with a text and what was left out of it before.
@@ -62,7 +62,7 @@ fn arguments(arguments: &str, max: usize, earlier: Option<&Truncated>) -> Option
     let fields = Fields::parse(arguments)?;
     let shorter = |value: &str| {
         let text = json::string(value).map_or_else(|| value.to_owned(), |lossy| lossy.text);
-        let shortened = truncate(&text, &Cut::new(max * 3 / 5, max * 2 / 5));
+        let shortened = truncate(&text, &Truncation::new(max * 3 / 5, max * 2 / 5));
         shortened.map_or_else(|| value.to_owned(), |shortened| json::quote(&shortened.text))
     };
     let reduced = json::object(fields.iter().map(|(key, value)| (key, shorter(value))));
@@ -72,7 +72,11 @@ fn arguments(arguments: &str, max: usize, earlier: Option<&Truncated>) -> Option
 /// Truncates a message to about `target` tokens. Its longest texts and arguments lose their middle,
 /// and each text names the artifact that holds the whole of it. Returns `None` if the message
 /// already fits or nothing got shorter.
-pub(crate) fn clip(message: &Message, counter: &Counter, target: usize) -> Option<Message> {
+pub(crate) fn truncate_message(
+    message: &Message,
+    counter: &Counter,
+    target: usize,
+) -> Option<Message> {
     let before = counter.message(message);
     if before <= target {
         return None;
@@ -83,11 +87,11 @@ pub(crate) fn clip(message: &Message, counter: &Counter, target: usize) -> Optio
     // lowered until the message fits.
     let mut chars = target.saturating_mul(4).max(64);
     while chars >= 16 {
-        let clipped = clip_to(message, chars);
-        let tokens = counter.message(&clipped);
+        let shorter = truncate_to(message, chars);
+        let tokens = counter.message(&shorter);
         if tokens < smallest {
             smallest = tokens;
-            best = Some(clipped);
+            best = Some(shorter);
         }
         if smallest <= target {
             break;
@@ -99,7 +103,7 @@ pub(crate) fn clip(message: &Message, counter: &Counter, target: usize) -> Optio
 
 /// Truncates a text in the middle to about `target` tokens. Returns `None` if it already fits or
 /// nothing got shorter.
-pub(crate) fn clip_text(text: &str, counter: &Counter, target: usize) -> Option<String> {
+pub(crate) fn truncate_text(text: &str, counter: &Counter, target: usize) -> Option<String> {
     let before = counter.text(text);
     if before <= target {
         return None;
@@ -108,8 +112,8 @@ pub(crate) fn clip_text(text: &str, counter: &Counter, target: usize) -> Option<
         std::iter::successors(Some(target.saturating_mul(4).max(64)), |chars| Some(chars * 2 / 3));
     let mut smallest = None;
     for chars in lengths.take_while(|&chars| chars >= 16) {
-        let cut = Cut::new(chars * 3 / 5, chars * 2 / 5);
-        let Some(shortened) = truncate(text, &cut) else { continue };
+        let truncation = Truncation::new(chars * 3 / 5, chars * 2 / 5);
+        let Some(shortened) = truncate(text, &truncation) else { continue };
         let tokens = counter.text(&shortened.text);
         smallest = (tokens < before).then_some(shortened.text);
         if tokens <= target {
@@ -119,30 +123,34 @@ pub(crate) fn clip_text(text: &str, counter: &Counter, target: usize) -> Option<
     smallest
 }
 
-fn clip_to(message: &Message, max: usize) -> Message {
-    let mut clipped = message.clone();
-    clipped.form = Form::Changed;
-    let texts = clipped.parts.len().max(1);
+fn truncate_to(message: &Message, max: usize) -> Message {
+    let mut shorter = message.clone();
+    shorter.form = Form::Changed;
+    let texts = shorter.parts.len().max(1);
     let share = (max / texts).max(8);
-    for part in &mut clipped.parts {
-        clip_part(part, share);
+    for part in &mut shorter.parts {
+        truncate_part(part, share);
     }
-    clipped
+    shorter
 }
 
-fn clip_part(part: &mut Part, max: usize) {
+fn truncate_part(part: &mut Part, max: usize) {
     let earlier = part.truncated.as_deref();
     let truncated = match &mut part.body {
         Body::Text(text) => {
-            let cut = Cut::new(max * 3 / 5, max * 2 / 5).artifact(artifact_id(text)).after(earlier);
-            truncate(text, &cut).filter(|shorter| shorter.text.len() < text.len()).map(|shorter| {
-                *text = shorter.text;
-                shorter.truncated
-            })
+            let truncation = Truncation::new(max * 3 / 5, max * 2 / 5)
+                .artifact(artifact_id(text))
+                .after(earlier);
+            truncate(text, &truncation).filter(|shorter| shorter.text.len() < text.len()).map(
+                |shorter| {
+                    *text = shorter.text;
+                    shorter.truncated
+                },
+            )
         }
         Body::Result(result) => {
             let share = (max / result.parts.len().max(1)).max(8);
-            result.parts.iter_mut().for_each(|inner| clip_part(inner, share));
+            result.parts.iter_mut().for_each(|inner| truncate_part(inner, share));
             None
         }
         Body::Call(call) => arguments(&call.arguments, max, earlier).map(|shorter| {
@@ -166,7 +174,7 @@ mod tests {
     fn v11_a_message_never_grows() {
         let message = Message::tool_result("1", "x".repeat(1_001));
         let head = |text: &str, earlier: Option<&Truncated>| {
-            truncate(text, &Cut::new(1_000, 0).after(earlier))
+            truncate(text, &Truncation::new(1_000, 0).after(earlier))
         };
         assert!(results(&message, &Counter::default(), head).is_none());
     }
@@ -175,7 +183,7 @@ mod tests {
     fn a_part_records_what_was_left_out_and_is_not_truncated_twice() {
         let message = Message::tool_result("1", "word ".repeat(1_000));
         let head = |text: &str, earlier: Option<&Truncated>| {
-            truncate(text, &Cut::new(500, 0).after(earlier))
+            truncate(text, &Truncation::new(500, 0).after(earlier))
         };
         let shortened = results(&message, &Counter::default(), head).unwrap();
         let truncated = shortened
@@ -193,18 +201,18 @@ mod tests {
     }
 
     #[test]
-    fn clipping_reaches_its_target_and_keeps_arguments_json() {
+    fn truncating_reaches_its_target_and_keeps_arguments_json() {
         let counter = Counter::default();
         let body = "fn main() { println!(\"hello\"); }\n".repeat(400);
         let arguments =
             json::object([("path", json::quote("src/main.rs")), ("body", json::quote(&body))]);
         let call = Message::assistant_with_calls("", [ToolCall::new("1", "write_file", arguments)]);
-        let clipped = clip(&call, &counter, 200).unwrap();
-        assert!(counter.message(&clipped) <= 200);
-        let kept = &clipped.calls().next().unwrap().arguments;
+        let shorter = truncate_message(&call, &counter, 200).unwrap();
+        assert!(counter.message(&shorter) <= 200);
+        let kept = &shorter.calls().next().unwrap().arguments;
         assert!(json::is_object(kept) && kept.contains("src/main.rs"), "{kept}");
         let text = Message::user("word ".repeat(5_000));
-        assert!(counter.message(&clip(&text, &counter, 100).unwrap()) <= 100);
-        assert!(clip(&Message::user("short"), &counter, 100).is_none());
+        assert!(counter.message(&truncate_message(&text, &counter, 100).unwrap()) <= 100);
+        assert!(truncate_message(&Message::user("short"), &counter, 100).is_none());
     }
 }

@@ -1,4 +1,6 @@
-//! Truncates a text and puts a marker where something was left out. Only this file does that.
+//! Truncates a text and puts a marker where something was left out. Only this file does that for
+//! the texts of messages. Notes that are not a gap in a text (more search results, a content block
+//! of another type, earlier messages of a summary's material) are worded where they are made.
 //!
 //! What was left out is data ([`Truncated`]); nothing parses the marker. Which texts of a message
 //! are truncated, and how far, is decided elsewhere (`reduce`, the stages).
@@ -11,7 +13,7 @@ const ID_DIGITS: usize = 16;
 /// How a text is truncated.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
-pub struct Cut<'a> {
+pub struct Truncation<'a> {
     /// Characters kept from the beginning.
     pub head: usize,
     /// Characters kept from the end.
@@ -22,7 +24,7 @@ pub struct Cut<'a> {
     pub earlier: Option<&'a Truncated>,
 }
 
-impl<'a> Cut<'a> {
+impl<'a> Truncation<'a> {
     /// Keeps `head` characters of the beginning and `tail` of the end.
     #[must_use]
     pub const fn new(head: usize, tail: usize) -> Self {
@@ -75,23 +77,34 @@ impl Shortened {
 /// `None` if nothing would be left out, or if an earlier truncation already left no more than that.
 /// Without a tail, the marker says how long the text was.
 #[must_use]
-pub fn truncate(text: &str, cut: &Cut<'_>) -> Option<Shortened> {
-    let shown = cut.head + cut.tail;
-    if text.len() <= shown || cut.earlier.is_some_and(|earlier| earlier.shown() <= shown) {
+pub fn truncate(text: &str, truncation: &Truncation<'_>) -> Option<Shortened> {
+    let shown = truncation.head + truncation.tail;
+    if text.len() <= shown || truncation.earlier.is_some_and(|earlier| earlier.shown() <= shown) {
         return None;
     }
     let chars = text.chars().count();
-    let head = text.get(..nth_char(text, cut.head)?)?;
-    let tail = text.get(nth_char(text, chars.checked_sub(cut.tail)?).unwrap_or(text.len())..)?;
-    let total = cut.earlier.map_or(chars, |earlier| earlier.total);
+    let head = text.get(..nth_char(text, truncation.head)?)?;
+    let tail =
+        text.get(nth_char(text, chars.checked_sub(truncation.tail)?).unwrap_or(text.len())..)?;
+    let total = truncation.earlier.map_or(chars, |earlier| earlier.total);
     let omitted = total.checked_sub(shown).filter(|&omitted| omitted > 0)?;
-    let artifact = match cut.earlier {
+    let artifact = match truncation.earlier {
         Some(earlier) => earlier.artifact.clone(),
-        None => cut.artifact.clone(),
+        None => truncation.artifact.clone(),
     };
     let truncated = Truncated { omitted, total, artifact };
-    let text = format!("{head}{}{tail}", marker(&truncated, cut.tail));
+    let text = format!("{head}{}{tail}", marker(&truncated, truncation.tail));
     Some(Shortened { text, truncated })
+}
+
+/// Joins the head and tail of a text of which `omitted` characters in between were never kept, such
+/// as the output of a command, with the marker of [`truncate`].
+#[must_use]
+pub fn join(head: &str, tail: &str, omitted: usize) -> Shortened {
+    let tail_chars = tail.chars().count();
+    let truncated = Truncated::new(omitted, head.chars().count() + tail_chars + omitted);
+    let text = format!("{head}{}{tail}", marker(&truncated, tail_chars));
+    Shortened { text, truncated }
 }
 
 /// Returns the text that marks where something was left out.
@@ -147,55 +160,82 @@ mod tests {
     #[test]
     fn e10_head_and_tail_with_the_seeds_marker() {
         let text = format!("{}{}", "a".repeat(3_000), "b".repeat(3_000));
-        let cut = truncate(&text, &Cut::new(1_000, 1_000)).unwrap();
+        let shortened = truncate(&text, &Truncation::new(1_000, 1_000)).unwrap();
         assert_eq!(
-            cut.text,
+            shortened.text,
             format!(
                 "{}\n\n[... 4000 chars omitted ...]\n\n{}",
                 "a".repeat(1_000),
                 "b".repeat(1_000)
             )
         );
-        assert_eq!((cut.truncated.omitted, cut.truncated.total), (4_000, 6_000));
-        assert_eq!(truncate(&cut.text, &Cut::new(1_000, 1_000).after(Some(&cut.truncated))), None);
-        assert_eq!(truncate(&"x".repeat(2_000), &Cut::new(1_000, 1_000)), None);
+        assert_eq!((shortened.truncated.omitted, shortened.truncated.total), (4_000, 6_000));
+        assert_eq!(
+            truncate(
+                &shortened.text,
+                &Truncation::new(1_000, 1_000).after(Some(&shortened.truncated))
+            ),
+            None
+        );
+        assert_eq!(truncate(&"x".repeat(2_000), &Truncation::new(1_000, 1_000)), None);
+        assert_eq!(
+            truncate(&"水".repeat(2_000), &Truncation::new(1_000, 1_000)),
+            None,
+            "characters"
+        );
     }
 
     /// E.10: a multi-byte character at the boundary stays whole.
     #[test]
     fn e10_characters_are_never_split() {
         let text = "数".repeat(6_000);
-        let cut = truncate(&text, &Cut::new(1_000, 1_000)).unwrap();
-        assert_eq!(cut.text.chars().filter(|&c| c == '数').count(), 2_000);
+        let shortened = truncate(&text, &Truncation::new(1_000, 1_000)).unwrap();
+        assert_eq!(shortened.text.chars().filter(|&c| c == '数').count(), 2_000);
     }
 
     /// E.11, S0.66: a text of exactly `max` characters stays; one more is truncated with the seed's
     /// marker.
     #[test]
     fn e11_head_with_the_seeds_marker() {
-        assert_eq!(truncate(&"x".repeat(1_000), &Cut::new(1_000, 0)), None);
-        let cut = truncate(&"x".repeat(1_001), &Cut::new(1_000, 0)).unwrap();
-        assert_eq!(cut.text, format!("{}\n... (truncated, 1001 chars total)", "x".repeat(1_000)));
-        let again = Cut::new(1_000, 0).after(Some(&cut.truncated));
-        assert_eq!(truncate(&cut.text, &again), None, "a truncated text is not truncated again");
+        assert_eq!(truncate(&"x".repeat(1_000), &Truncation::new(1_000, 0)), None);
+        let shortened = truncate(&"x".repeat(1_001), &Truncation::new(1_000, 0)).unwrap();
+        assert_eq!(
+            shortened.text,
+            format!("{}\n... (truncated, 1001 chars total)", "x".repeat(1_000))
+        );
+        let again = Truncation::new(1_000, 0).after(Some(&shortened.truncated));
+        assert_eq!(
+            truncate(&shortened.text, &again),
+            None,
+            "a truncated text is not truncated again"
+        );
     }
 
     #[test]
     fn a_text_that_imitates_the_marker_is_truncated_too() {
         let text = format!("{}\n... (truncated, 9 chars total)", "x".repeat(1_000));
-        assert!(truncate(&text, &Cut::new(1_000, 0)).is_some());
+        assert!(truncate(&text, &Truncation::new(1_000, 0)).is_some());
     }
 
     /// A second, shorter truncation counts from the whole text and still names its artifact.
     #[test]
     fn a_second_truncation_counts_from_the_whole_text() {
         let text = "word ".repeat(2_000);
-        let first = truncate(&text, &Cut::new(2_000, 1_000).artifact(artifact_id(&text))).unwrap();
+        let first =
+            truncate(&text, &Truncation::new(2_000, 1_000).artifact(artifact_id(&text))).unwrap();
         let second =
-            truncate(&first.text, &Cut::new(600, 400).after(Some(&first.truncated))).unwrap();
+            truncate(&first.text, &Truncation::new(600, 400).after(Some(&first.truncated)))
+                .unwrap();
         assert_eq!((second.truncated.omitted, second.truncated.total), (9_000, 10_000));
         assert_eq!(second.truncated.artifact, Some(artifact_id(&text)));
         assert!(second.text.contains(&artifact_id(&text)), "{}", second.text);
+    }
+
+    #[test]
+    fn parts_of_a_text_are_joined_as_if_it_were_truncated() {
+        let text = format!("{}{}", "a".repeat(30), "b".repeat(30));
+        let joined = join(&"a".repeat(10), &"b".repeat(10), 40);
+        assert_eq!(joined, truncate(&text, &Truncation::new(10, 10)).unwrap());
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::phrase::Phrase;
 
 /// A rule that a list of messages violates.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Violation {
     /// The index of the message in the list.
     pub at: usize,
@@ -22,6 +23,12 @@ pub struct Violation {
 }
 
 impl Violation {
+    /// Creates a violation of a rule by the message at this index.
+    #[must_use]
+    pub const fn new(at: usize, rule: &'static str, text: Phrase) -> Self {
+        Self { at, rule, text }
+    }
+
     /// Returns it with the number of its message.
     #[must_use]
     pub fn phrase(&self) -> Phrase {
@@ -73,7 +80,7 @@ impl<'a> Checker<'a> {
             self.report(at, "V6", phrase!("violation-empty-message", "an empty message"));
         }
         if message.texts().any(|text| text.trim().is_empty()) {
-            self.report(at, "V6", phrase!("violation-blank-text", "a blank text"));
+            self.report(at, "V6", phrase!("violation-blank-text", "a blank text part"));
         }
         for result in message.results() {
             match self.open.iter().position(|id| *id == result.call_id) {

@@ -34,7 +34,7 @@ pub enum WarningKind {
     NullContent,
     /// A text that is empty or only white space.
     BlankText,
-    /// An empty message.
+    /// A message without content is not sent.
     EmptyMessage,
     /// Half of a UTF-16 surrogate pair.
     LoneSurrogate,

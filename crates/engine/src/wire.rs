@@ -9,11 +9,11 @@ use std::sync::{PoisonError, RwLock};
 
 use serde::{Deserialize, Serialize};
 
-/// The most names that are remembered in addition to the built-in ones. Stored data could contain
-/// any number of names.
+/// Maximum number of names that are remembered in addition to the built-in ones. Stored data could
+/// contain any number of names.
 const MAX_NAMES: usize = 64;
 
-/// The most bytes of a name.
+/// Maximum number of bytes of a name.
 const MAX_NAME_LENGTH: usize = 40;
 
 /// Names that were registered or found in stored data, without the built-in ones.
@@ -56,7 +56,7 @@ impl Dialect {
 impl Wire {
     /// OpenAI Chat Completions and compatible servers.
     pub const OPENAI_CHAT: Self = Self(&Dialect::new("openai-chat"));
-    /// OpenAI Responses.
+    /// The Responses API of OpenAI: `openai-responses`.
     pub const OPENAI_RESPONSES: Self = Self(&Dialect::new("openai-responses").binding_items());
     /// Anthropic Messages.
     pub const ANTHROPIC: Self = Self(&Dialect::new("anthropic"));

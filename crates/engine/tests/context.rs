@@ -40,11 +40,30 @@ fn a_dropped_plan_leaves_the_context_as_it_was() {
     let mut context = small();
     (0..20).for_each(|at| context.extend(turn(at)));
     let inspected = context.plan();
-    let reason = inspected.reason().map(str::to_owned);
+    let reason = inspected.reasons().cloned();
     assert!(reason.is_some(), "it would fold");
     drop(inspected);
     assert_eq!(context.messages().count(), 0);
-    assert_eq!(context.plan().reason().map(str::to_owned), reason);
+    assert_eq!(context.plan().reasons().cloned(), reason);
+}
+
+/// The plan that is dropped may have a model's summary: the next plan wants it again.
+#[test]
+fn a_dropped_plan_leaves_no_summary() {
+    const SUMMARY: &str = "They spoke about many questions.";
+    let policy = Policy::preset_with("auto", &[("summarise.mode".into(), "blocking".into())]);
+    let mut context = small();
+    context.set_policy(policy.unwrap());
+    (0..20).for_each(|at| context.extend(turn(at)));
+    drop(context.plan().with_summary(SUMMARY));
+    let again = context.plan();
+    assert!(again.wanted().is_some());
+    assert!(!texts(again.commit()).concat().contains(SUMMARY));
+    // A committed one stays for the next fold.
+    let summarized = context.fold(FoldLevel::ByPolicy, "test").with_summary(SUMMARY);
+    assert!(texts(summarized.commit()).concat().contains(SUMMARY));
+    let again = context.fold(FoldLevel::Harder, "test");
+    assert!(texts(again.commit()).concat().contains(SUMMARY));
 }
 
 /// Every message is in exactly one slot, and a summary has a reason.
@@ -58,7 +77,7 @@ fn every_message_is_in_one_slot() {
     sources.sort_unstable();
     assert_eq!(sources, (0..40).collect::<Vec<_>>());
     let summary = context.slots().iter().find(|slot| slot.treatment == Treatment::Summary).unwrap();
-    assert!(!summary.reason.is_empty());
+    assert!(!summary.reasons.is_empty());
 }
 
 #[test]
@@ -70,7 +89,7 @@ fn a_fold_on_request_has_its_reason_and_keeps_pins() {
     context.plan().commit();
     context.pin(pinned + 3);
     let next = context.fold(FoldLevel::Minimal, "the user asked for it");
-    assert_eq!(next.reason(), Some("the user asked for it"));
+    assert_eq!(next.reasons(), Some(&"the user asked for it".into()));
     let sent = texts(next.commit());
     assert!(sent.iter().any(|text| text.starts_with("question 1:")), "{sent:?}");
     assert!(!sent.iter().any(|text| text.starts_with("question 5:")), "{sent:?}");
@@ -84,10 +103,15 @@ fn recorded_usage_corrects_the_count() {
     let before = context.plan().tokens();
     context.plan().commit();
     for _ in 0..50 {
-        context.record_usage(before.after * 2);
+        context.record_usage(before.context * 2);
     }
     let tokens = context.plan().tokens();
-    assert!(tokens.after > before.after * 19 / 10, "{} after {}", tokens.after, before.after);
+    assert!(
+        tokens.context > before.context * 19 / 10,
+        "{} after {}",
+        tokens.context,
+        before.context
+    );
 }
 
 #[test]
@@ -115,7 +139,7 @@ fn a_late_summary_is_used_by_a_fold_on_request() {
     assert!(!wanted.schema.request.is_empty());
     next.commit();
     context.add_summary(wanted.summary("Twenty questions were answered."));
-    let sent = texts(context.fold(FoldLevel::Fold, "the summary is ready").commit());
+    let sent = texts(context.fold(FoldLevel::ByPolicy, "the summary is ready").commit());
     assert!(sent.iter().any(|text| text.contains("Twenty questions were answered.")), "{sent:?}");
 }
 
@@ -229,5 +253,5 @@ fn tools_count() {
     for context in [&mut with, &mut without] {
         context.push(Message::user("How high is the tide?"));
     }
-    assert_eq!(with.plan().tokens().after, without.plan().tokens().after + tokens);
+    assert_eq!(with.plan().tokens().context, without.plan().tokens().context + tokens);
 }

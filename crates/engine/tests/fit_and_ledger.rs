@@ -1,5 +1,5 @@
 //! What keeps a fold of `auto` cheap: a step too large for the window is truncated when it arrives,
-//! and several folds send one part of the ledger unchanged.
+//! and several folds send the beginning of the context and one part of the ledger unchanged.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test fails loudly")]
 
 use waterline::message::{Message, ToolCall, ToolResult};
@@ -47,7 +47,7 @@ fn text_of(context: &Context) -> String {
 
 #[test]
 fn a_step_larger_than_half_of_the_window_is_truncated_and_the_steps_before_it_stay() {
-    let mut context = auto(&[]);
+    let mut context = auto(&[("fit.whole", "0")]);
     context.push(Message::user("Read the modules one by one."));
     assert_eq!(step(&mut context, 0, &source(0, 40)), Action::Extend);
     let before: Vec<Message> = context.messages().cloned().collect();
@@ -74,6 +74,35 @@ fn a_step_of_less_than_half_of_the_window_stays_whole() {
     let result = source(0, 300);
     step(&mut context, 0, &result);
     assert!(text_of(&context).contains(&result));
+}
+
+#[test]
+fn a_larger_step_stays_whole_while_there_is_space_for_it() {
+    // Returns whether a step of 60% of the window is whole after steps of so many lines.
+    let is_whole = |lines: usize, whole: &str| {
+        let mut context = auto(&[("fit.whole", whole)]);
+        context.push(Message::user("Read the modules one by one."));
+        step(&mut context, 0, &source(0, lines));
+        let result = source(1, 390);
+        assert_eq!(step(&mut context, 1, &result), Action::Extend);
+        text_of(&context).contains(&result)
+    };
+    assert!(is_whole(40, "80%"));
+    assert!(!is_whole(300, "80%"), "a tenth of the window stays free for the answer");
+    assert!(!is_whole(40, "0%"));
+}
+
+#[test]
+fn a_step_that_does_not_fit_may_use_the_free_space() {
+    let tokens = |whole: &str| {
+        let mut context = auto(&[("fit.whole", whole)]);
+        context.push(Message::user("Read the modules one by one."));
+        step(&mut context, 0, &source(0, 40));
+        step(&mut context, 1, &source(1, 2_000));
+        context.slots().last().unwrap().tokens
+    };
+    assert!(tokens("0%") <= WINDOW * 30 / 100, "{}", tokens("0%"));
+    assert!((WINDOW * 50 / 100..=WINDOW * 80 / 100).contains(&tokens("80%")), "{}", tokens("80%"));
 }
 
 /// Returns the first message of the summary block, once there are two.
@@ -169,4 +198,59 @@ fn the_ledger_grows_in_a_conversation_of_many_windows_up_to_its_maximum() {
     let (short, long, fixed) = (ledger(20, "20%"), ledger(120, "20%"), ledger(120, "0%"));
     assert!(short < 900 && fixed < 900, "{short} {fixed}");
     assert!(long > 1_200 && long < 2_000, "{long}");
+}
+
+/// Returns how many of the first messages two contexts share.
+fn shared(before: &[String], after: &[String]) -> usize {
+    before.iter().zip(after).take_while(|(before, after)| before == after).count()
+}
+
+#[test]
+fn truncated_steps_stay_cached_over_folds_until_something_must_be_dropped() {
+    // Returns how many messages of the context before a fold the context after it starts with, at
+    // most.
+    let cached = |placement: &str, slack: &str| {
+        let sizes = [
+            ("summarise.placement", placement),
+            ("window.slack", slack),
+            ("window.tokens", "61%"),
+            ("trim.keep", "18%"),
+        ];
+        let mut context = auto(&sizes);
+        context.push(Message::user("Read the modules one by one."));
+        let mut best = 0;
+        let mut texts: Vec<String> = Vec::new();
+        for at in 0..120 {
+            let is_fold = matches!(step(&mut context, at, &source(at, 20)), Action::Fold { .. });
+            let now: Vec<String> =
+                context.messages().map(|message| format!("{message:?}")).collect();
+            if is_fold {
+                best = best.max(shared(&texts, &now));
+            }
+            texts = now;
+        }
+        best
+    };
+    let own = cached("\"own\"", "12%");
+    let middle = cached("\"middle\"", "12%");
+    assert!(middle > 10 && middle > own * 4, "{own} {middle}");
+    let without_slack = cached("\"middle\"", "0%");
+    assert!(middle > without_slack * 2, "{without_slack} {middle}");
+}
+
+#[test]
+fn the_summary_block_can_come_between_the_truncated_steps_and_the_newest() {
+    let mut context = auto(&[("window.slack", "0%")]);
+    context.push(Message::user("Read the modules one by one."));
+    let mut at = 0;
+    while !matches!(step(&mut context, at, &source(at, 20)), Action::Fold { .. }) {
+        at += 1;
+    }
+    let kinds: Vec<Treatment> = context.slots().iter().map(|slot| slot.treatment).collect();
+    let kinds: Vec<Treatment> =
+        kinds.into_iter().filter(|kind| *kind != Treatment::Omitted).collect();
+    let block = kinds.iter().rposition(|kind| *kind == Treatment::Summary).unwrap();
+    assert!(kinds[..block].contains(&Treatment::Trimmed), "{kinds:?}");
+    assert!(kinds[block + 1..].iter().all(|kind| *kind == Treatment::Verbatim), "{kinds:?}");
+    assert!(kinds.len() > block + 2, "{kinds:?}");
 }

@@ -44,11 +44,11 @@ fn folds(context: &mut Context) -> bool {
 fn s2_24_c2_6_each_level_keeps_less_and_the_newest_message_stays() {
     let fresh = context(conversation(40, 60), &policy(&[]), 20_000);
     let mut last = usize::MAX;
-    for level in [FoldLevel::Fold, FoldLevel::Trim, FoldLevel::Minimal] {
+    for level in [FoldLevel::ByPolicy, FoldLevel::Harder, FoldLevel::Minimal] {
         let mut context = fresh.clone();
         let next = context.fold(level, "refused");
-        assert_eq!(next.reason(), Some("refused"), "{level:?}");
-        let tokens = next.tokens().after;
+        assert_eq!(next.reasons(), Some(&"refused".into()), "{level:?}");
+        let tokens = next.tokens().context;
         assert!(tokens < last, "{level:?}: {tokens} after {last}");
         last = tokens;
         let shown = shown(next);
@@ -70,7 +70,7 @@ fn pins_and_open_lines_stay_verbatim() {
         shown.iter().any(|text| text.starts_with("question 10 ")),
         "the pinned message: {shown:?}"
     );
-    let block = shown.iter().find(|text| text.contains("Open, verbatim:")).unwrap();
+    let block = shown.iter().find(|text| text.contains("Still valid, verbatim:")).unwrap();
     assert!(lines.iter().all(|line| block.contains(line.as_str())), "{block}");
     assert!(block.contains(REFERENCE_ONLY));
 }
@@ -83,7 +83,7 @@ fn a_line_that_the_summary_contains_is_not_added() {
         "todo: write the changelog".to_owned(),
         "todo: tag the release".to_owned(),
     ]);
-    let next = context.fold(FoldLevel::Fold, "asked for");
+    let next = context.fold(FoldLevel::ByPolicy, "asked for");
     assert!(next.wanted().is_some());
     let next = next.with_summary("It is still open: todo: write the changelog.");
     assert!(next.wanted().is_none(), "the summary was supplied");
@@ -112,7 +112,7 @@ fn a_cold_cache_folds_sooner() {
     assert!(!folds(&mut context));
     context.set_cache_cold(true);
     let next = context.plan();
-    let reason = next.reason().unwrap();
+    let reason = next.reasons().unwrap().to_string();
     assert!(reason.contains("cold"), "{reason}");
 }
 
@@ -151,7 +151,7 @@ fn tokens_that_the_ledger_does_not_need_are_for_user_messages() {
     messages.push(Message::user("the newest question"));
     let mut context = context(messages, &policy(&[]), 2_500);
     let next = context.plan();
-    assert!(next.reason().is_some() && next.tokens().after <= next.tokens().low);
+    assert!(next.reasons().is_some() && next.tokens().context <= next.tokens().low);
     let text = shown(next).join("\n");
     assert!(text.contains("allergic to peanuts") && text.contains("answer in French"), "{text}");
 }

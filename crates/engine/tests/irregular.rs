@@ -6,7 +6,7 @@ use waterline::history::{AtomKind, History};
 use waterline::message::{Body, Message, Part, Role, ToolCall, ToolResult};
 use waterline::plan::Generation;
 use waterline::validity;
-use waterline::{Context, Counter, Method, WarningKind};
+use waterline::{Context, Counter, Method, Reason, WarningKind};
 use waterline_testkit::{messages, show};
 
 fn history(notation: &str) -> History {
@@ -198,7 +198,12 @@ fn a_late_result_is_not_sent_after_its_call_was_answered() {
         context.push(message);
     }
     assert_eq!(show(context.messages()), "H A[a] T(a!) A[b] T(b!)", "the result of b was late too");
-    assert!(context.slots().iter().any(|slot| slot.reason.contains("answered as interrupted")));
+    assert!(
+        context
+            .slots()
+            .iter()
+            .any(|slot| slot.reasons.iter().any(|reason| *reason == Reason::Interrupted))
+    );
 }
 
 /// Found by fuzzing: a user message with a call, an assistant message with a result.
@@ -303,7 +308,7 @@ fn dangling_thinking_in_a_step_is_not_counted() {
     let history = History::of(Counter::new(Method::Chars4, 1_000), conversation);
     let mut context = resumed(&history, "halve-first", 1_400);
     let next = context.plan();
-    let after = next.tokens().after;
+    let after = next.tokens().context;
     next.commit();
     assert_eq!(context.generation().tokens(), after);
 }

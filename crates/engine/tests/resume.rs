@@ -7,8 +7,11 @@ use proptest::prelude::*;
 use waterline::history::History;
 use waterline::message::{Message, ToolCall};
 use waterline::model::{Model, Models};
-use waterline::plan::{Budget, Generation, Input, StoredSlot, extend, plan};
+use waterline::plan::{
+    Action, Budget, FoldLevel, FoldRequest, Generation, Input, StoredSlot, extend, plan,
+};
 use waterline::policy::Policy;
+use waterline::reason::Reasons;
 use waterline::tokens::{Counter, Method};
 use waterline::validity;
 
@@ -123,4 +126,59 @@ fn without_id_suffixes(message: &str) -> String {
         }
     }
     text
+}
+
+const OLD_VALUE: &str = "deploy/zeta_key.pem";
+
+fn texts(generation: &Generation, history: &History) -> String {
+    generation.context(history).map(Message::text).collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the history as a process reads it that resumes a very long session: without the texts of
+/// older messages that are not shown.
+fn reread(history: &History, generation: &Generation, newest: usize) -> History {
+    let sent = generation.slots().iter().filter(|slot| slot.treatment.is_sent());
+    let shown: Vec<usize> = sent.flat_map(|slot| slot.sources.iter().copied()).collect();
+    let mut reread = History::new(counter());
+    for index in 0..history.len() {
+        let message = history.source(index).unwrap();
+        match shown.contains(&index) || index + newest >= history.len() {
+            true => reread.append(message.clone()),
+            false => {
+                reread.append_unread(message.role, history.message_tokens(index));
+                index
+            }
+        };
+    }
+    let listed = generation.slots().iter().flat_map(|slot| &slot.listed);
+    reread.remember_values(listed.map(String::as_str));
+    reread
+}
+
+/// The first message, which every fold shows, is read too: the value must not count as shown in it.
+#[test]
+fn a_fold_after_resuming_lists_an_old_value_again() {
+    let policy = Policy::preset_with("auto", &[("summarise.stable".into(), "0".into())]).unwrap();
+    let mut history = History::of(counter(), [Message::user("the task")]);
+    let mut generation = Generation::new();
+    let mut folds = 0;
+    for at in 0..60 {
+        let value = if at < 3 { OLD_VALUE } else { "the rest" };
+        history.extend(message(0, at, 20));
+        history.append(Message::assistant(format!("{value} {}", "word ".repeat(40))));
+        let planned = plan(&input(&history, &generation, &policy));
+        folds += usize::from(planned.action != Action::Extend);
+        generation.freeze(&history, planned);
+    }
+    assert!(folds > 1 && texts(&generation, &history).contains(OLD_VALUE), "{folds}");
+    let resumed = reread(&history, &generation, 20);
+    assert!(resumed.has_unread());
+    let reasons = Reasons::from("test");
+    let requested = FoldRequest::new(FoldLevel::ByPolicy, &reasons);
+    let request =
+        Input { requested_fold: Some(requested), ..input(&resumed, &generation, &policy) };
+    let folded = plan(&request);
+    assert_ne!(folded.action, Action::Extend);
+    generation.freeze(&resumed, folded);
+    assert!(texts(&generation, &resumed).contains(OLD_VALUE));
 }

@@ -8,79 +8,14 @@
     reason = "a test fails loudly"
 )]
 
-use waterline::message::{Body, Image, Message, Part, Role, ToolCall};
-use waterline::{Action, Context, Counter, Method, Policy, Treatment};
+mod seed_bed;
+
+use seed_bed::{SUMMARY, alone, call, calls, context, policy, step, steps, turn};
+use waterline::history::History;
+use waterline::message::{Body, Image, Message, Part, Role};
+use waterline::plan::{Budget, Generation, Input, plan};
+use waterline::{Context, Counter, Method, Models, Treatment};
 use waterline_testkit::{messages, show};
-
-const SUMMARY: &str = "Current: the wheel turns. Pending: the roof.";
-
-fn policy(preset: &str, settings: &[(&str, &str)]) -> Policy {
-    let settings: Vec<(String, String)> =
-        settings.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();
-    Policy::preset_with(preset, &settings).unwrap()
-}
-
-fn context(policy: Policy, window: usize) -> Context {
-    Context::builder()
-        .policy(policy)
-        .window(window)
-        .counter(Counter::new(Method::Chars4, 1_000))
-        .build()
-        .unwrap()
-}
-
-/// A fold that happened: the tokens before and after it, and the context.
-#[derive(Debug)]
-struct Folded {
-    before: usize,
-    after: usize,
-    shown: String,
-}
-
-/// Plans the next call, supplies the summary that it wants, and commits it.
-fn call(context: &mut Context, added: Vec<Message>) -> Option<Folded> {
-    context.extend(added);
-    let mut next = context.plan();
-    if next.wanted().is_some() {
-        next = next.with_summary(SUMMARY);
-    }
-    let folded = match next.action().clone() {
-        Action::Fold { from, .. } => Some((from, next.tokens().after)),
-        _ => None,
-    };
-    let shown = show(next.commit());
-    folded.map(|(before, after)| Folded { before, after, shown })
-}
-
-/// Returns a step: a call and a result of `tokens` tokens.
-fn step(at: usize, tokens: usize) -> Vec<Message> {
-    let id = format!("c{at}");
-    let arguments = format!(r#"{{"path":"src/part_{at}.rs"}}"#);
-    let call = Message::assistant_with_calls("", [ToolCall::new(&id, "read", arguments)]);
-    vec![call, Message::tool_result(&id, "word ".repeat(tokens * 4 / 5))]
-}
-
-/// Returns one request with `steps` steps.
-fn alone(steps: usize, tokens: usize) -> Vec<Message> {
-    let request = vec![Message::user("Build the mill.")];
-    request.into_iter().chain((0..steps).flat_map(|at| step(at, tokens))).collect()
-}
-
-fn turn(at: usize, tokens: usize) -> Vec<Message> {
-    vec![
-        Message::user(format!("question {at} {}", "word ".repeat(tokens * 2 / 5))),
-        Message::assistant(format!("answer {at} {}", "word ".repeat(tokens * 2 / 5))),
-    ]
-}
-
-/// Adds messages to a context one call at a time and returns the folds.
-fn calls(context: &mut Context, added: impl IntoIterator<Item = Vec<Message>>) -> Vec<Folded> {
-    added.into_iter().filter_map(|added| call(context, added)).collect()
-}
-
-fn steps(from: usize, to: usize) -> String {
-    (from..to).map(|at| format!("A[c{at}] T(c{at})")).collect::<Vec<_>>().join(" ")
-}
 
 /// S1.16, S1.23, S1.24, C1.1: an agent that works alone on one request is compacted above the
 /// threshold. The task, the mock question, the summary and the last steps stay, nothing else.
@@ -122,6 +57,19 @@ fn s1_6_s1_26_nothing_is_compacted_below_the_threshold() {
             assert!(folded.shown.starts_with("H H A H A"), "{preset}: {}", folded.shown);
         }
     }
+}
+
+/// S1.6: at the threshold itself nothing is folded, one token above it is.
+#[test]
+fn s1_6_the_threshold_must_be_passed() {
+    let work: Vec<Message> =
+        alone(1, 2_000).into_iter().chain((2..20).flat_map(|at| step(at, 2_000))).collect();
+    let folded = |high: usize| {
+        let high = high.to_string();
+        call(&mut context(policy("init", &[("fold.high", &high)]), 1_000_000), work.clone())
+    };
+    let tokens = folded(10_000).unwrap().before;
+    assert!(folded(tokens).is_none() && folded(tokens - 1).is_some());
 }
 
 /// S1.10 to S1.15, C1.9: above the threshold earlier turns first keep request and answer. If that
@@ -166,16 +114,17 @@ fn s1_27_s1_30_c1_13_large_recent_steps_are_truncated_and_then_fewer() {
         chatty[0].parts.insert(0, Part::text("word ".repeat(48_000)));
         chatty
     });
-    let mut context = self::context(policy("init", &[]), 400_000);
+    let mut context = seed_bed::context(policy("init", &[]), 400_000);
     let added = [Message::user("Build the mill.")].into_iter().chain(chatty).collect();
     let folded = call(&mut context, added).unwrap();
     assert_eq!(folded.shown, format!("H H A {}", steps(3, 4)));
     let slot = context.slots().iter().find(|slot| slot.treatment == Treatment::Summary).unwrap();
-    assert_eq!(slot.sources.len(), 6, "three steps became the summary: {}", slot.reason);
+    assert_eq!(slot.sources.len(), 6, "three steps became the summary: {}", slot.reasons);
 }
 
-/// S0.46, S0.67: with every call, the window has at most 40 messages; long results of earlier turns
-/// are truncated, in a short conversation too.
+/// S0.40, S0.44, S0.46, S0.67: with every call, the window has at most 40 messages, in their order
+/// and behind the system prompt; long results of earlier turns are truncated, in a short
+/// conversation too.
 #[test]
 fn s0_46_never_more_than_forty_messages() {
     let mut context = context(policy("window", &[]), 1_000_000);
@@ -185,10 +134,12 @@ fn s0_46_never_more_than_forty_messages() {
         call(&mut context, vec![Message::new(role, vec![Part::text(format!("message {at}"))])]);
         let sent: Vec<String> = context.messages().skip(1).map(Message::text).collect();
         let expected = if at <= 40 { at } else { 40 - at % 2 };
-        assert_eq!(sent.len(), expected, "after {at} messages");
-        assert_eq!(sent.last(), Some(&format!("message {at}")));
+        let newest: Vec<String> =
+            (at + 1 - expected..=at).map(|at| format!("message {at}")).collect();
+        assert_eq!(sent, newest, "after {at} messages");
+        assert_eq!(context.messages().next().unwrap().role, Role::System);
     }
-    let mut short = self::context(policy("window", &[]), 1_000_000);
+    let mut short = seed_bed::context(policy("window", &[]), 1_000_000);
     let mut read = messages("H A[a]");
     read.push(Message::tool_result("a", "x".repeat(3_000)));
     assert!(call(&mut short, read).is_none(), "the running turn stays whole");
@@ -264,6 +215,29 @@ fn s0_75_summary_and_the_latest_fifty() {
     assert!(covered(&context).unwrap() >= 100);
 }
 
+/// S2.11, S4.34, S0.75: the number of messages stays within the limit even if a digest of a few short
+/// messages is longer than the model's summary before it, so that a fold frees no tokens.
+#[test]
+fn a_limit_of_messages_holds_after_a_short_summary() {
+    let on = &[("summarise.on", "true")][..];
+    for (preset, settings, limit) in
+        [("chat", &[][..], 40), ("dual-track", on, 30), ("window", on, 100)]
+    {
+        let mut context = context(policy(preset, settings), 100_000);
+        for at in 0..150 {
+            context.extend(turn(at, 16));
+            let next = context.plan();
+            // Most summaries of a model are not ready when the next turn starts.
+            let has_summary = next.wanted().is_some() && at % 40 < 20;
+            let next = if has_summary { next.with_summary("Shipped.") } else { next };
+            next.commit();
+            let sent = context.slots().iter().filter(|slot| slot.treatment.is_sent());
+            let messages: usize = sent.map(|slot| slot.sources.len()).sum();
+            assert!(messages <= limit, "{preset}: {messages} messages in turn {at}");
+        }
+    }
+}
+
 /// C2.4, S2.19: in the preset `chat`, one huge turn is brought inside the limit: long texts are
 /// truncated, then the older half of its steps goes. The request and the newest step stay whole.
 #[test]
@@ -273,7 +247,7 @@ fn c2_4_one_huge_turn_is_brought_inside_the_limit() {
     assert_eq!(folded.shown, format!("H {}", steps(0, 15)));
     assert!(folded.before > 150_000 && folded.after <= 50_000, "{folded:?}");
 
-    let mut context = self::context(policy("chat", &[]), 200_000);
+    let mut context = seed_bed::context(policy("chat", &[]), 200_000);
     let added = (0..120).map(|at| if at == 0 { alone(1, 2_000) } else { step(at, 2_000) });
     let folds = calls(&mut context, added);
     assert!((4..=12).contains(&folds.len()), "{}", folds.len());
@@ -282,6 +256,31 @@ fn c2_4_one_huge_turn_is_brought_inside_the_limit() {
         assert!(folded.shown.starts_with("H A[c"), "{}", folded.shown);
     }
     assert!(context.messages().next().unwrap().text().ends_with("Build the mill."));
+}
+
+/// C2.4: one step that is too long alone loses its middle until the context is inside the limit.
+/// With the next step it is an older one, and keeps its first and last characters only.
+#[test]
+fn c2_4_one_huge_step_is_brought_inside_the_limit() {
+    let mut context = context(policy("chat", &[]), 200_000);
+    let folded = call(&mut context, alone(1, 145_000)).unwrap();
+    assert_eq!(folded.shown, "H A[c0] T(c0)");
+    assert!((30_000..=50_000).contains(&folded.after), "no more than necessary: {folded:?}");
+    let folded = call(&mut context, step(1, 20_000)).unwrap();
+    assert_eq!(folded.shown, "H A[c0] T(c0) A[c1] T(c1)");
+    assert!(folded.after < 24_000, "{folded:?}");
+}
+
+/// C2.4, C2.6: a request that is longer than the limit stays whole, as long as the model can read
+/// it, and the newest step keeps a part that is worth reading.
+#[test]
+fn c2_4_a_request_longer_than_the_limit_stays_whole() {
+    let mut context = context(policy("chat", &[]), 200_000);
+    let request = Message::user("word ".repeat(80_000));
+    assert!(call(&mut context, vec![request.clone()]).is_none());
+    let folded = call(&mut context, step(0, 20_000)).unwrap();
+    assert!((101_500..103_000).contains(&folded.after), "{folded:?}");
+    assert_eq!(context.messages().next().unwrap().text(), request.text());
 }
 
 /// S2.8 to S2.12: between two halvings the preset `chat` folds only to truncate long results of
@@ -293,7 +292,7 @@ fn s2_8_s2_11_chat_folds_above_twenty_turns_and_for_long_results() {
     let shown: Vec<usize> = folds.iter().map(|f| f.shown.matches('H').count()).collect();
     assert_eq!(shown, [11, 11, 11], "at 21, 31 and 41 turns");
 
-    let mut context = self::context(policy("chat", &[]), 200_000);
+    let mut context = seed_bed::context(policy("chat", &[]), 200_000);
     let read = [vec![Message::user("read")], step(0, 7_000), step(1, 4_000)].concat();
     assert!(call(&mut context, read).is_none(), "S2.10: the running turn stays whole");
     let folded = call(&mut context, messages("A H")).unwrap();
@@ -308,7 +307,8 @@ fn s2_8_s2_11_chat_folds_above_twenty_turns_and_for_long_results() {
 /// request and in a conversation, and not before it is above 50,000 again.
 #[test]
 fn s3_5_to_s3_8_budget_folds_between_its_marks() {
-    let mut work = context(policy("budget", &[]), 128_000);
+    // Without previews a fold only happens above the threshold, so that it can be seen.
+    let mut work = context(policy("budget", &[("preview.on", "false")]), 128_000);
     let mut first = messages("S");
     first.extend(alone(1, 1_500));
     let added = (0..100).map(|at| if at == 0 { first.clone() } else { step(at, 1_500) });
@@ -323,6 +323,29 @@ fn s3_5_to_s3_8_budget_folds_between_its_marks() {
     assert!(folds[0].shown.starts_with("S S H A[c"), "{}", folds[0].shown);
 }
 
+/// S3.8, S3.24: a single request with the preset as it is. Every call above ten messages turns
+/// older results into previews; messages are dropped only above the threshold.
+#[test]
+fn s3_8_s3_24_budget_drops_nothing_below_its_threshold_in_a_loop() {
+    let settings = [("fold.high", "16000"), ("fold.low", "8000")];
+    let mut work = context(policy("budget", &settings), 128_000);
+    let mut first = messages("S");
+    first.extend(alone(1, 1_500));
+    let added = (0..100).map(|at| if at == 0 { first.clone() } else { step(at, 1_500) });
+    let folds = calls(&mut work, added);
+    let count = |folded: &seed_bed::Folded| folded.shown.split(' ').count();
+    let mut dropping = 0;
+    for pair in folds.windows(2) {
+        let [earlier, later] = pair else { continue };
+        if count(later) < count(earlier) {
+            dropping += 1;
+            assert!(later.before > 16_000 && later.after < 8_000, "{later:?}");
+        }
+    }
+    println!("{} folds, {dropping} drop messages", folds.len());
+    assert!(folds.len() > 80 && (1..=6).contains(&dropping), "{} {dropping}", folds.len());
+}
+
 /// S3.33, S3.36: ten messages of any size are sent unchanged, eleven are not.
 #[test]
 fn s3_33_s3_36_ten_messages_are_unchanged() {
@@ -333,13 +356,24 @@ fn s3_33_s3_36_ten_messages_are_unchanged() {
     assert!(folded.before > 50_000 && folded.after < 50_000, "{folded:?}");
 }
 
-/// S3.39: the order of the work.
+/// S3.39: the order of the stages, and of their work in a fold.
 #[test]
 fn s3_39_budget_summarizes_compresses_and_selects_in_this_order() {
     let table: toml::Table = policy("budget", &[]).text().parse().unwrap();
     let stages: Vec<&str> =
         table["stages"].as_array().unwrap().iter().filter_map(toml::Value::as_str).collect();
     assert_eq!(stages, ["repair", "summarise", "preview", "window", "emergency"]);
+    let work = (0..40).flat_map(|at| {
+        [vec![Message::user("and then?")], step(at, 3_000), turn(at, 1_700)].concat()
+    });
+    let history = History::of(Counter::new(Method::Chars4, 0), work);
+    let policy = policy("budget", &[]);
+    let model = Models::builtin().resolve("");
+    let generation = Generation::new();
+    let input = Input::new(&history, &generation, &policy, Budget::of(128_000), &model);
+    let effects = plan(&input).fold_report.unwrap().effects;
+    let order: Vec<&str> = effects.iter().map(|effect| effect.by).collect();
+    assert_eq!(order, ["preview", "window", "low-mark"], "{effects:?}");
 }
 
 /// S3.10, C3.2, C3.11: a summary is updated for at least ten new messages with more than half of
@@ -354,7 +388,7 @@ fn s3_10_c3_2_c3_11_an_update_needs_ten_new_messages() {
         next.commit();
         (wanted, context)
     };
-    let summary = |wanted: &waterline::Wanted, new: usize, words: usize| {
+    let summary = |wanted: &waterline::SummaryRequest, new: usize, words: usize| {
         let mut summary = wanted.summary("word ".repeat(words));
         summary.sources.truncate(wanted.sources.len() - new);
         summary

@@ -53,7 +53,35 @@ fn cap_truncates_before_the_first_send_and_stays_the_same() {
     push(&mut context, messages("A H"));
     assert_eq!(format!("{:?}", sent(&context)[..3].to_vec()), format!("{first:?}"));
     assert!(context.slots().iter().any(|slot| slot.treatment == Treatment::Trimmed
-        && slot.reason.contains("truncated in the middle")));
+        && slot.reasons.to_string().contains("truncated in the middle")));
+}
+
+/// With `trim.fill` the newest results stay whole as long as there is space.
+#[test]
+fn trim_fills_the_space_with_whole_results() {
+    let folded = |fill: usize| {
+        let mut context = context_with(
+            &format!(
+                "stages = [\"trim\"]\n[fold]\nhigh = \"100%\"\n[trim]\nover_chars = 200\n\
+                 head_chars = 40\ntail_chars = 40\nscope = \"all\"\nfill = {fill}"
+            ),
+            4_000,
+        );
+        context.extend(messages("H"));
+        for at in 0..11 {
+            let id = format!("c{at}");
+            context.push(Message::assistant_with_calls("", [ToolCall::new(&id, "read", "{}")]));
+            context.push(long_result(&id, 1_600));
+        }
+        assert!(matches!(push(&mut context, Vec::new()), Action::Fold { .. }));
+        let results = context.messages().flat_map(Message::results);
+        let whole: Vec<bool> = results.map(|result| result.text().len() > 1_000).collect();
+        assert!(whole.is_sorted(), "the newest are whole: {whole:?}");
+        whole.into_iter().filter(|is_whole| *is_whole).count()
+    };
+    assert_eq!(folded(0), 1, "the newest step is never truncated");
+    let (some, more) = (folded(2_000), folded(3_000));
+    assert!(some >= 3 && more >= some + 2, "{some} {more}");
 }
 
 /// S2.8–S2.10, C2.1: long results of earlier turns keep head and tail; those of the running turn
@@ -101,9 +129,9 @@ fn s0_68_images_already_seen_are_removed() {
 /// S1.10–S1.13, C1.12: earlier turns keep the user's text and the final answer; calls and results
 /// are dropped together.
 #[test]
-fn s1_11_digest_keeps_request_and_answer() {
+fn s1_11_answers_keeps_request_and_answer() {
     let mut context = context_with(
-        "stages = [\"digest\"]\n[fold]\nturns = 2\n[digest]\nkeep_turns = 2",
+        "stages = [\"answers\"]\n[fold]\nturns = 2\n[answers]\nkeep_turns = 2",
         1_000_000,
     );
     push(
@@ -130,6 +158,26 @@ fn the_task_and_pins_stay_in_front_of_the_summary() {
     assert_eq!(texts[0], "the_task");
     assert_eq!(texts[1], "remember_4711");
     assert!(texts[2].starts_with("Earlier in this conversation"), "{}", texts[2]);
+}
+
+/// A message of a program about the environment is not the task, unless there is nothing else.
+#[test]
+fn the_task_is_the_first_request() {
+    let policy = "stages = [\"pin\", \"window\"]\n[fold]\nmessages = 12\n[window]\nmessages = 10";
+    let note = "<environment_context>\n  <cwd>/srv/mill</cwd>\n</environment_context>";
+    let asked = "<notes>tides</notes>\nBuild the mill.";
+    for (first, second, task) in
+        [(note, asked, asked), (asked, note, asked), (note, "<task>Build it</task>", note)]
+    {
+        let mut context = context_with(policy, 1_000_000);
+        let mut added = vec![Message::user(first), Message::user(second)];
+        for n in 0..10 {
+            added.push(Message::assistant(format!("answer {n} {}", "word ".repeat(40))));
+            added.push(Message::user(format!("question {n} {}", "word ".repeat(40))));
+        }
+        push(&mut context, added);
+        assert_eq!(sent(&context)[0].text(), task);
+    }
 }
 
 /// S0.77: passages that are no longer shown are quoted in the newest user message if they share
@@ -207,7 +255,7 @@ fn a_summary_is_never_lost_to_the_next_fold() {
             .replace("30000", "3000"),
         100_000,
     );
-    let mut summarised = 0;
+    let mut summarized = 0;
     for at in 0..200 {
         let role = if at % 2 == 0 { Role::User } else { Role::Assistant };
         push(
@@ -226,10 +274,10 @@ fn a_summary_is_never_lost_to_the_next_fold() {
             .filter(|s| s.treatment == Treatment::Summary)
             .map(|s| s.sources.len())
             .sum();
-        assert!(now >= summarised, "{now} after {summarised}");
-        summarised = now;
+        assert!(now >= summarized, "{now} after {summarized}");
+        summarized = now;
     }
-    assert!(summarised > 100, "{summarised}");
+    assert!(summarized > 100, "{summarized}");
 }
 
 /// Inside a generation the context only grows; the folds of a long session are few.
@@ -271,7 +319,7 @@ fn a_policy_accepts_stages_written_in_code() {
     impl waterline::stage::Stage for OnlyNewest {
         fn fold(&self, draft: &mut waterline::plan::Draft<'_>) {
             for at in draft.newest_first().skip(1) {
-                draft.drop(at, "not the newest");
+                draft.omit(at, "not the newest");
             }
         }
     }
@@ -282,11 +330,11 @@ fn a_policy_accepts_stages_written_in_code() {
     assert_eq!(shown(&context), "H");
 }
 
-/// Text that the user wrote while tools ran is a request too, so a digest of the turn keeps it.
+/// Text that the user wrote while tools ran is a request too, so it stays.
 #[test]
-fn digest_keeps_user_text_that_came_with_results() {
+fn answers_keeps_user_text_that_came_with_results() {
     let mut context = context_with(
-        "stages = [\"digest\"]\n[fold]\nturns = 2\n[digest]\nkeep_turns = 2",
+        "stages = [\"answers\"]\n[fold]\nturns = 2\n[answers]\nkeep_turns = 2",
         1_000_000,
     );
     let mut added = messages("H A[a]");

@@ -14,7 +14,8 @@ use waterline::message::{Message, Part, Role, ToolCall};
 use waterline::policy::{FoldRule, Policy, Size};
 use waterline::stage::{Halve, Repair, RepairMode, Stage, Trim, Window};
 use waterline::{
-    Action, Context, Counter, Figures, Method, Slot, Tool, Treatment, Wanted, Warning, WarningKind,
+    Action, Context, Counter, Figures, Method, Reason, Reasons, Slot, SummaryRequest, Tool,
+    Treatment, Warning, WarningKind,
 };
 use waterline_testkit::{messages, show};
 
@@ -35,7 +36,7 @@ struct Planned {
     context: Context,
     action: Action,
     tokens: Figures,
-    wanted: Option<Wanted>,
+    wanted: Option<SummaryRequest>,
     warnings: Vec<Warning>,
 }
 
@@ -176,8 +177,8 @@ fn c2_4_halving_repeats_until_it_fits() {
 fn e08_e16_reduction() {
     let figures = |before, after| {
         let mut figures = Figures::default();
-        figures.before = before;
-        figures.after = after;
+        figures.history = before;
+        figures.context = after;
         figures
     };
     assert_eq!(format!("{:.1}%", 100.0 * figures(45_000, 12_000).reduction()), "73.3%");
@@ -245,7 +246,7 @@ fn e18_c1_11_a_second_fold_has_one_summary_of_everything() {
         let text = format!("message {at} about file_{at}.rs {}", "word ".repeat(60));
         context.push(if at % 2 == 0 { Message::user(text) } else { Message::assistant(text) });
         let next = context.plan();
-        folds += usize::from(next.reason().is_some());
+        folds += usize::from(next.reasons().is_some());
         next.commit();
     }
     assert!(folds >= 2, "{folds}");
@@ -273,7 +274,7 @@ fn e20_one_message_larger_than_the_window() {
             "{}",
             preset.name
         );
-        assert!(planned.tokens.after <= 4_000, "{}: {}", preset.name, planned.tokens.after);
+        assert!(planned.tokens.context <= 4_000, "{}: {}", preset.name, planned.tokens.context);
         assert!(
             planned.warnings.iter().any(|warning| warning.kind == WarningKind::Budget),
             "{}",
@@ -313,9 +314,9 @@ fn s2_14_summary_in_front_of_the_first_kept_user_message() {
     let policy = Policy::preset("chat").unwrap();
     let planned = run_in(&policy, long(&turns(21, "H A")), 1_000_000);
     assert_eq!(planned.shown(), turns(11, "H A"));
-    // One turn is not a limit of this policy, so the reason must not name it as one.
-    let reason = waterline::reason::Reason::EveryTurn.to_string();
-    assert!(matches!(&planned.action, Action::Fold { reason: own, .. } if *own == reason));
+    // One turn, above which a fold is considered, is not the limit.
+    let expected = Reasons::from(Reason::ManyTurns { turns: 21, max: 20 });
+    assert!(matches!(&planned.action, Action::Fold { reasons, .. } if *reasons == expected));
     let first = planned.context.messages().next().unwrap().text();
     assert!(
         first.starts_with("Earlier in this conversation") && first.ends_with("question 20"),
@@ -335,7 +336,7 @@ fn s3_3_summary_as_second_system_message() {
     assert_eq!(show(context.iter().copied().take(3)), "S S H");
     let text = context[1].text();
     assert!(text.starts_with("【对话历史总结】") && text.ends_with("---"), "{text}");
-    assert!(planned.tokens.after <= 3_000, "S3.8: {}", planned.tokens.after);
+    assert!(planned.tokens.context <= 3_000, "S3.8: {}", planned.tokens.context);
 }
 
 /// A wanted summary is used once it is supplied, and then none is wanted.
@@ -403,7 +404,7 @@ fn s1_8_system_prompt_and_tools_count() {
         Context::builder().window(1_000).counter(counter()).tool(tool).build().unwrap();
     context.extend(messages("S:12345678 H:12345678"));
     let tokens = context.plan().tokens();
-    assert_eq!((tokens.before, tokens.after), (4 + definition, 4 + definition));
+    assert_eq!((tokens.history, tokens.context), (4 + definition, 4 + definition));
 }
 
 /// C2.2: the preset `chat` folds when a turn starts; inside a turn only above its limit, and then
@@ -424,7 +425,7 @@ fn c2_2_chat_folds_between_turns() {
     {
         context.extend(added);
         let next = context.plan();
-        folds.push(next.reason().is_some());
+        folds.push(next.reasons().is_some());
         let shown = show(next.commit());
         if folds.len() == 3 {
             assert!(shown.ends_with("A[a] T(a) A[b] T(b!)"), "the running turn is whole: {shown}");
@@ -446,8 +447,8 @@ fn a_context_above_the_window_always_folds() {
             }))
             .collect();
         let planned = run_in(&policy, conversation, 9_900);
-        let most = 10_101 - policy.fold.free.at_least(10_101);
-        assert!(planned.tokens.after <= most, "{}: {:?}", preset.name, planned.tokens);
+        let most = 10_101 - policy.fold.free.of_rounded_up(10_101);
+        assert!(planned.tokens.context <= most, "{}: {:?}", preset.name, planned.tokens);
     }
 }
 
@@ -464,7 +465,7 @@ fn c1_9_no_summary_is_wanted_if_the_digest_is_enough() {
     }
     let planned = run_in(&policy, conversation, 200_000);
     assert!(matches!(planned.action, Action::Fold { .. }));
-    assert!(planned.wanted.is_none() && planned.tokens.after < 60_000, "{:?}", planned.tokens);
+    assert!(planned.wanted.is_none() && planned.tokens.context < 60_000, "{:?}", planned.tokens);
 }
 
 /// S2.12: many turns are halved until they are few enough.

@@ -21,8 +21,9 @@ use std::time::{Duration, Instant};
 use waterline::history::History;
 use waterline::message::{Message, Part, Role, Wire};
 use waterline::model::Models;
-use waterline::plan::{Action, Budget, Generation, Input, extend, plan};
+use waterline::plan::{Action, Budget, FoldLevel, FoldRequest, Generation, Input, extend, plan};
 use waterline::policy::Policy;
+use waterline::reason::Reasons;
 use waterline::tokens::Counter;
 use waterline_log::{Commit, ContextUpdate, Fold, Incoming, Log, Options, Resumed, Session};
 
@@ -233,7 +234,9 @@ fn open_and_plan(directory: &Path) {
         history.extend(messages);
         let planned = plan(&Input::new(&history, &generation, &policy, budget, &model));
         let fold = match &planned.action {
-            Action::Fold { reason, .. } => Some(Fold { reason: reason.clone(), ..Fold::default() }),
+            Action::Fold { reasons, .. } => {
+                Some(Fold { reasons: reasons.clone(), ..Fold::default() })
+            }
             _ => None,
         };
         let from = if fold.is_some() { 0 } else { generation.slots().len() };
@@ -272,11 +275,44 @@ fn open_and_plan(directory: &Path) {
         times[times.len() / 2],
         times[times.len() - 1]
     );
-    let start = Instant::now();
-    let whole = open(&url).history("s", &counter(), no_parser).unwrap();
-    println!(
-        "load the whole history of {} messages for a fold: {:.0} ms",
-        whole.len(),
-        start.elapsed().as_secs_f64() * 1e3
-    );
+    first_fold(&url);
+}
+
+/// The number of messages that a session reads for a fold of a very long conversation.
+const NEWEST: usize = 20_000;
+
+/// The first fold of a resumed session, compared with one that reads every message.
+fn first_fold(url: &str) {
+    let policy = Policy::preset("auto").unwrap();
+    let model = Models::builtin().unknown();
+    for newest in [NEWEST, usize::MAX] {
+        let mut times = Vec::new();
+        let mut read = 0;
+        for _ in 0..5 {
+            let log = open(url);
+            let resumed = log.resume("s", &counter(), no_parser).unwrap();
+            let sent = resumed.generation.slots().iter().filter(|slot| slot.treatment.is_sent());
+            let shown: Vec<usize> = sent.flat_map(|slot| slot.sources.iter().copied()).collect();
+            let start = Instant::now();
+            let history = match newest {
+                usize::MAX => log.history("s", &counter(), no_parser),
+                newest => log.recent_history("s", &counter(), no_parser, newest, &shown),
+            };
+            let history = history.unwrap();
+            read = history.len().min(newest);
+            let loaded = start.elapsed().as_secs_f64() * 1e3;
+            let reasons = Reasons::from("measured");
+            let requested = Some(FoldRequest::new(FoldLevel::ByPolicy, &reasons));
+            let budget = Budget::of(model.input_window());
+            let input = Input::new(&history, &resumed.generation, &policy, budget, &model);
+            let planned = plan(&Input { requested_fold: requested, ..input });
+            assert!(matches!(planned.action, Action::Fold { .. }));
+            times.push((start.elapsed().as_secs_f64() * 1e3, loaded));
+        }
+        times.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (fold, loaded) = times[times.len() / 2];
+        println!(
+            "fold a resumed session, {read} messages read: {fold:.0} ms ({loaded:.0} to load)"
+        );
+    }
 }

@@ -30,7 +30,7 @@ fn main() -> Result<()> {
     let fork = log.fork("main", Some(1), Some("fork".to_owned()))?;
     log.append("fork", fork.tip, vec![incoming(Role::Assistant, "Because of E0382.")])?;
     let fold =
-        Fold { reason: "auto".to_owned(), tokens_before: 900, tokens_after: 90, ..Fold::default() };
+        Fold { reasons: "auto".into(), tokens_before: 900, tokens_after: 90, ..Fold::default() };
     log.note_fold("main", 2, 1, fold, Some(1_767_225_600_000))?;
     let summary = Summary {
         version: 0,
@@ -49,7 +49,7 @@ fn main() -> Result<()> {
         Usage { position: 2, model: "m".to_owned(), input: 120, output: 7, ..Usage::default() };
     log.note_usage("main", vec![usage])?;
     log.put_artifact("main", "text/plain", "a large…", b"a large output".to_vec())?;
-    log.add_job("summary", Some("main"), "{}")?;
+    log.replace_jobs("summary", "main", "{}")?;
     log.set_preference("ada", "policy", Some("chat"))?;
     let first = log.entries("main")?.first().map(|entry| (entry.id, vec![1.0, 0.0]));
     log.put_vectors("encoder-1", first.as_slice())?;

@@ -5,7 +5,7 @@ use crate::error::{LogError, Result};
 use crate::log::Log;
 use crate::search_terms::artifact_terms;
 use crate::store::index_checksum::{self, Source};
-use crate::store::{Connection, values};
+use crate::store::{Connection, Row, values};
 use waterline::phrase;
 
 /// The media types of files that a session changed; see `file_change.rs`.
@@ -20,6 +20,7 @@ pub(crate) fn is_file_record(media: &str) -> bool {
 
 /// An artifact, without its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Artifact {
     /// The hash of its bytes, as 64 hexadecimal digits. [`Log::artifact`] takes it.
     pub hash: String,
@@ -31,6 +32,44 @@ pub struct Artifact {
     pub size: u64,
     /// When it was stored, in milliseconds since 1970.
     pub time: i64,
+}
+
+/// An artifact that is not stored yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewArtifact {
+    /// The media type, such as `text/plain`.
+    pub media: String,
+    /// The text that replaces it in the context.
+    pub preview: String,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+}
+
+impl NewArtifact {
+    /// Returns the hash under which [`Log::artifact`] finds the bytes once they are stored.
+    #[must_use]
+    pub fn hash(&self) -> String {
+        blake3::hash(&self.bytes).to_hex().to_string()
+    }
+
+    fn described(&self, time: i64) -> Artifact {
+        Artifact {
+            hash: self.hash(),
+            media: self.media.clone(),
+            preview: self.preview.clone(),
+            size: self.bytes.len() as u64,
+            time,
+        }
+    }
+
+    pub(crate) fn put(
+        &self,
+        connection: &mut dyn Connection,
+        session: &str,
+        time: i64,
+    ) -> Result<()> {
+        put(connection, session, &self.described(time), &self.bytes)
+    }
 }
 
 impl Log {
@@ -46,18 +85,12 @@ impl Log {
         preview: &str,
         bytes: Vec<u8>,
     ) -> Result<Artifact> {
-        let hash = blake3::hash(&bytes);
-        let artifact = Artifact {
-            hash: hash.to_hex().to_string(),
-            media: media.to_owned(),
-            preview: preview.to_owned(),
-            size: bytes.len() as u64,
-            time: self.now(),
-        };
+        let new = NewArtifact { media: media.to_owned(), preview: preview.to_owned(), bytes };
+        let artifact = new.described(self.now());
         let session = session.to_owned();
         self.write(move |connection| {
             crate::session::load(connection, &session)?;
-            put(connection, &session, &artifact, &bytes)?;
+            put(connection, &session, &artifact, &new.bytes)?;
             Ok(artifact.clone())
         })
     }
@@ -88,7 +121,7 @@ impl Log {
                        JOIN artifact a ON a.hash = u.hash WHERE u.session = $1 \
                        ORDER BY a.created, a.hash";
             let rows = connection.rows(sql, values![session])?;
-            let of = |mut row: crate::store::Row| Artifact {
+            let of = |mut row: Row| Artifact {
                 hash: row.bytes(0).iter().map(|byte| format!("{byte:02x}")).collect(),
                 media: row.text(1),
                 preview: row.text(2),
@@ -108,11 +141,14 @@ pub(crate) fn read(
     hash: &[u8],
 ) -> Result<Option<Option<Vec<u8>>>> {
     let sql = "SELECT packed, bytes, size FROM artifact WHERE hash = $1";
-    let row = connection.row(sql, values![hash])?;
-    Ok(row.map(|mut row| {
-        decompress(row.int(0), row.bytes(1), row.size(2))
-            .filter(|bytes| blake3::hash(bytes).as_bytes().as_slice() == hash)
-    }))
+    Ok(connection.row(sql, values![hash])?.map(|row| unpack(row, 0, hash)))
+}
+
+/// Returns the bytes in the columns `packed, bytes, size`, the first of which is `at`, unless they
+/// do not match the hash.
+pub(crate) fn unpack(mut row: Row, at: usize, hash: &[u8]) -> Option<Vec<u8>> {
+    decompress(row.int(at), row.bytes(at + 1), row.size(at + 2))
+        .filter(|bytes| blake3::hash(bytes).as_bytes().as_slice() == hash)
 }
 
 /// Deletes the artifacts that no session uses.

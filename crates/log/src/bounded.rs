@@ -3,8 +3,19 @@
 
 use std::io::{self, BufRead, ErrorKind, Read as _};
 
-/// The most bytes of a line, and of anything else that is read at once.
+/// Maximum number of bytes of a line, and of anything else that is read at once.
 pub const MAX_INPUT_BYTES: usize = 512 << 20;
+
+/// Why input was not read. The functions of this module return it in an [`io::Error`].
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("{} larger than {megabytes} MB", if *is_line { "a line is" } else { "the input is" })]
+#[non_exhaustive]
+pub struct TooLarge {
+    /// Whether only a line is too large, not the whole input.
+    pub is_line: bool,
+    /// Maximum number of bytes that are read.
+    pub megabytes: usize,
+}
 
 /// Reads a line, including its end, and returns its length; 0 at the end of the input.
 ///
@@ -12,7 +23,7 @@ pub const MAX_INPUT_BYTES: usize = 512 << 20;
 /// If the line is longer than [`MAX_INPUT_BYTES`], or the input cannot be read.
 pub fn read_line(reader: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<usize> {
     let length = reader.take(limit(MAX_INPUT_BYTES)).read_until(b'\n', line)?;
-    within(length, MAX_INPUT_BYTES, "a line is")?;
+    within(length, MAX_INPUT_BYTES, true)?;
     Ok(length)
 }
 
@@ -23,7 +34,7 @@ pub fn read_line(reader: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<usi
 pub fn read_all(reader: &mut dyn io::Read, most: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let length = reader.take(limit(most)).read_to_end(&mut bytes)?;
-    within(length, most, "the input is")?;
+    within(length, most, false)?;
     Ok(bytes)
 }
 
@@ -31,12 +42,11 @@ fn limit(most: usize) -> u64 {
     (most as u64).saturating_add(1)
 }
 
-fn within(length: usize, most: usize, what: &str) -> io::Result<()> {
+fn within(length: usize, most: usize, is_line: bool) -> io::Result<()> {
     if length <= most {
         return Ok(());
     }
-    let text = format!("{what} larger than {} MB", most >> 20);
-    Err(io::Error::new(ErrorKind::InvalidData, text))
+    Err(io::Error::new(ErrorKind::InvalidData, TooLarge { is_line, megabytes: most >> 20 }))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
-//! Loads many messages in parallel: each thread reads, verifies and parses a part of them and indexes
-//! its values. The parts are then appended in order.
+//! Loads many messages in parallel: each thread reads, verifies and parses a part of them and
+//! indexes its values. The parts are then appended in order. Of messages whose texts are not
+//! needed, only roles and token counts are read.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -7,11 +8,15 @@ use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use waterline::history::{Chunk, History};
+use waterline::message::Role;
 
-use crate::entry::each_of_run;
+use waterline::phrase;
+
+use crate::entry::{each_of_run, outlines_of_run};
 use crate::error::{LogError, Result};
 use crate::import::Parse;
 use crate::log::Log;
+use crate::store::Connection;
 use crate::tree::Run;
 
 /// How many parts there are per thread. While the last ones are read, the first are appended.
@@ -20,23 +25,42 @@ const PARTS_PER_THREAD: u64 = 2;
 /// A smaller part is not worth a statement of its own.
 const MIN_MESSAGES: u64 = 256;
 
-/// Consecutive messages of one branch.
+/// Consecutive messages of one branch, and whether their texts are needed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stretch {
+    pub(crate) run: Run,
+    pub(crate) has_texts: bool,
+}
+
+impl Stretch {
+    /// Messages whose texts are needed.
+    pub(crate) const fn with_texts(run: Run) -> Self {
+        Self { run, has_texts: true }
+    }
+}
+
+/// What one thread loads at a time.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     number: usize,
     /// The index of the first message in the history.
     first: usize,
-    run: Run,
+    stretch: Stretch,
 }
 
 /// The number of a part, and its messages.
 type Ready = (usize, Result<Chunk>);
 
-/// Appends the messages of these runs to a history. Messages never change, so the threads need not
-/// read the same snapshot.
-pub(crate) fn load(log: &Log, history: &mut History, runs: &[Run], parse: Parse) -> Result<()> {
+/// Appends the messages of these stretches to a history. Messages never change, so the threads need
+/// not read the same snapshot.
+pub(crate) fn load(
+    log: &Log,
+    history: &mut History,
+    stretches: &[Stretch],
+    parse: Parse,
+) -> Result<()> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let parts = Mutex::new(parts_of(runs, history.len(), threads as u64).into_iter());
+    let parts = Mutex::new(parts_of(stretches, history.len(), threads as u64).into_iter());
     let reader = Reader { log, counter: history.counter().name(), parse };
     let (done, ready) = channel();
     std::thread::scope(|scope| {
@@ -52,17 +76,24 @@ pub(crate) fn load(log: &Log, history: &mut History, runs: &[Run], parse: Parse)
     })
 }
 
-/// Divides runs into parts of about the same size.
-fn parts_of(runs: &[Run], mut first: usize, threads: u64) -> Vec<Part> {
-    let messages: u64 = runs.iter().map(|run| run.upto - run.after).sum();
-    let size = messages.div_ceil(threads * PARTS_PER_THREAD).max(MIN_MESSAGES);
+/// Divides stretches into parts, those with and those without texts into parts of about the same
+/// size.
+fn parts_of(stretches: &[Stretch], mut first: usize, threads: u64) -> Vec<Part> {
+    let size = |has_texts: bool| {
+        let alike = stretches.iter().filter(|stretch| stretch.has_texts == has_texts);
+        let messages: u64 = alike.map(|stretch| stretch.run.upto - stretch.run.after).sum();
+        messages.div_ceil(threads * PARTS_PER_THREAD).max(MIN_MESSAGES)
+    };
+    let sizes = [false, true].map(size);
     let mut parts = Vec::new();
-    for run in runs {
+    for &Stretch { run, has_texts } in stretches {
+        let [without, with] = sizes;
+        let size = if has_texts { with } else { without };
         let mut after = run.after;
         while after < run.upto {
             let upto = run.upto.min(after + size);
             let run = Run { branch: run.branch, after, upto };
-            parts.push(Part { number: parts.len(), first, run });
+            parts.push(Part { number: parts.len(), first, stretch: Stretch { run, has_texts } });
             first += usize::try_from(upto - after).unwrap_or_default();
             after = upto;
         }
@@ -91,17 +122,50 @@ impl Reader<'_> {
     }
 
     fn read(&self, part: Part) -> Result<Chunk> {
-        let expected = part.run.upto - part.run.after;
+        let Stretch { run, has_texts } = part.stretch;
         self.log.read(|connection| {
             let mut chunk = Chunk::new(part.first);
-            each_of_run(connection, part.run, &mut |entry| {
-                let tokens = (entry.counter == self.counter).then_some(entry.tokens);
-                chunk.push(entry.into_message(self.parse), tokens);
-                Ok(())
-            })?;
+            match has_texts {
+                true => self.read_texts(connection, run, &mut chunk)?,
+                false => self.read_outlines(connection, run, &mut chunk)?,
+            }
             // Messages can only be missing if the session was erased meanwhile.
-            if chunk.len() as u64 == expected { Ok(chunk) } else { Err(connection.race()) }
+            let is_complete = chunk.len() as u64 == run.upto - run.after;
+            if is_complete { Ok(chunk) } else { Err(connection.race()) }
         })
+    }
+
+    fn read_texts(
+        &self,
+        connection: &mut dyn Connection,
+        run: Run,
+        chunk: &mut Chunk,
+    ) -> Result<()> {
+        each_of_run(connection, run, &mut |entry| {
+            let tokens = (entry.counter == self.counter).then_some(entry.tokens);
+            chunk.push(entry.into_message(self.parse), tokens);
+            Ok(())
+        })
+    }
+
+    /// System messages are always sent, so they are read even if the others are not.
+    fn read_outlines(
+        &self,
+        connection: &mut dyn Connection,
+        run: Run,
+        chunk: &mut Chunk,
+    ) -> Result<()> {
+        let outlines = outlines_of_run(connection, run)?;
+        for (upto, (role, tokens)) in (run.after + 1..).zip(outlines) {
+            match role {
+                Role::System => {
+                    let only = Run { after: upto - 1, upto, ..run };
+                    self.read_texts(connection, only, chunk)?;
+                }
+                _ => chunk.push_unread(role, tokens),
+            }
+        }
+        Ok(())
     }
 }
 
@@ -119,5 +183,8 @@ fn append_in_order(history: &mut History, ready: &Receiver<Ready>) -> Result<()>
 }
 
 fn stopped() -> LogError {
-    LogError::Refused("a message could not be prepared: its parser panicked".into())
+    LogError::refused(phrase!(
+        "log-parser-panicked",
+        "a message could not be prepared: its parser panicked"
+    ))
 }

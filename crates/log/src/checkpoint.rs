@@ -2,6 +2,8 @@
 //! checkpoint stores the difference from a snapshot of the state. The oldest checkpoints are
 //! deleted; messages never are.
 
+use std::collections::{BTreeMap, HashMap};
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -20,6 +22,7 @@ pub const CHECKPOINTS: u64 = 50;
 
 /// A checkpoint of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Checkpoint {
     /// The id of the session.
     pub thread_id: String,
@@ -35,6 +38,7 @@ pub struct Checkpoint {
 
 /// The contents of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Stored {
     /// The id of the last message.
     pub message: Option<String>,
@@ -96,8 +100,7 @@ impl Log {
                 ))
             })?;
             record(connection, &session, Kind::Restore, tip, now)?;
-            connection
-                .run("UPDATE session SET state = $1 WHERE id = $2", values![text(&state), &id])?;
+            session::put_state(connection, &Session { state, ..session })?;
             session::load(connection, &id)
         })
     }
@@ -230,6 +233,47 @@ pub(crate) fn of_session(
     Ok(rows.into_iter().map(|row| of(connection, row)).collect())
 }
 
+/// Like [`of_session`] for a damaged table, whose rows cannot be found by their keys: reads all
+/// rows that can be read. Also returns the errors that ended the queries.
+pub(crate) fn scan_session(
+    connection: &mut dyn Connection,
+    session: &str,
+) -> Result<(Vec<Result<Checkpoint>>, Vec<LogError>)> {
+    let dialect = connection.dialect();
+    let is_intact = checksum::SNAPSHOT.intact(dialect, "");
+    // With the plus, the order is still that of the key, but no row is found by its key.
+    let sql = |direction: &str| {
+        format!(
+            "SELECT number, state, {is_intact} FROM snapshot WHERE +session = $1 \
+             ORDER BY session {direction}, number {direction}"
+        )
+    };
+    let (snapshots, error) = connection.readable_rows(sql, values![session])?;
+    let mut errors: Vec<LogError> = error.into_iter().collect();
+    let snapshots: HashMap<i64, String> = snapshots
+        .into_iter()
+        .filter(|row| row.int(2) == 1)
+        .map(|mut row| (row.int(0), row.text(1)))
+        .collect();
+    let is_intact = checksum::CHECKPOINT.intact(dialect, "");
+    let sql = |direction: &str| {
+        format!(
+            "SELECT thread_id, checkpoint_id, parent_checkpoint_id, metadata, branch, position, \
+             changes, snapshot, {is_intact} FROM checkpoint WHERE +thread_id = $1 \
+             ORDER BY thread_id {direction}, checkpoint_id {direction}"
+        )
+    };
+    let (rows, error) = connection.readable_rows(sql, values![session])?;
+    errors.extend(error);
+    let mut found = BTreeMap::new();
+    for row in rows {
+        let snapshot = snapshots.get(&row.int(7)).filter(|_| row.int(8) == 1).cloned();
+        let id = row.clone().text(1);
+        found.insert(id, assemble(connection, row, snapshot));
+    }
+    Ok((found.into_values().collect(), errors))
+}
+
 fn find(
     connection: &mut dyn Connection,
     session: &str,
@@ -241,11 +285,20 @@ fn find(
 }
 
 fn of(connection: &mut dyn Connection, mut row: Row) -> Result<Checkpoint> {
+    let snapshot = row.maybe_text(7).filter(|_| row.int(8) == 1 && row.int(9) == 1);
+    assemble(connection, row, snapshot)
+}
+
+/// Makes a checkpoint of the first columns of a row and its snapshot, both of which must be intact.
+fn assemble(
+    connection: &mut dyn Connection,
+    mut row: Row,
+    snapshot: Option<String>,
+) -> Result<Checkpoint> {
     let checkpoint_id = row.text(1);
     let metadata = serde_json::from_str(&row.text(3));
-    let snapshot: Option<Document> = serde_json::from_str(&row.text(7)).ok();
     let state = snapshot
-        .filter(|_| row.int(8) == 1 && row.int(9) == 1)
+        .and_then(|snapshot| serde_json::from_str::<Document>(&snapshot).ok())
         .and_then(|snapshot| delta::apply(&snapshot, &row.text(6)));
     let tip = Tip { branch: row.int(4), position: row.count(5) };
     let message = id_at(connection, tip)?.map(|id| id.to_string());

@@ -1,6 +1,6 @@
 //! Stores what changed in a session, in one transaction: new messages, the request context, usage,
-//! changes and a checkpoint. A process that is killed leaves either all of it or nothing,
-//! and it costs one flush.
+//! changes, artifacts, records of changed files and a checkpoint. A process that is killed leaves
+//! either all of it or nothing, and it costs one flush.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,9 +8,11 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::append::{appended_before, conflict};
+use crate::artifact::NewArtifact;
 use crate::checkpoint;
 use crate::clear::cleared;
 use crate::error::Result;
+use crate::file_change::{self, FileRecord};
 use crate::incoming::Incoming;
 use crate::log::Log;
 use crate::preference;
@@ -22,7 +24,8 @@ use crate::tree::grow;
 use crate::usage::{self, Usage};
 
 /// A change to the fields of a session. It applies to the session as stored at the time of the
-/// commit, so it does not overwrite changes by other processes. It runs again after a write conflict.
+/// commit, so it does not overwrite changes by other processes. It runs again after a write
+/// conflict.
 pub type Change = Arc<dyn Fn(&mut Session) -> Result<()> + Send + Sync>;
 
 /// Data that is stored together.
@@ -42,6 +45,11 @@ pub struct Commit {
     pub checkpoint: Option<Value>,
     /// Preferences to set: user, name and value.
     pub preferences: Vec<(String, String, String)>,
+    /// Artifacts of the session.
+    pub artifacts: Vec<NewArtifact>,
+    /// Records of changed files. Each names its session, which may be the one of another agent,
+    /// and a message that is already stored.
+    pub file_records: Vec<FileRecord>,
 }
 
 impl fmt::Debug for Commit {
@@ -66,12 +74,14 @@ impl Commit {
             && self.usage.is_none()
             && self.checkpoint.is_none()
             && self.preferences.is_empty()
+            && self.artifacts.is_empty()
+            && self.file_records.is_empty()
     }
 }
 
 impl Log {
-    /// Stores a commit to a session and returns the session as stored. `planned` is the session as it
-    /// was when the commit was planned.
+    /// Stores a commit to a session and returns the session as stored. `planned` is the session as
+    /// it was when the commit was planned.
     ///
     /// # Errors
     /// [`LogError::Conflict`](crate::LogError::Conflict) if another process has since moved the
@@ -98,7 +108,7 @@ fn stored_before(
     stored: Session,
     commit: &Commit,
 ) -> Result<Session> {
-    let has_context = commit.context.is_none() || stored.frozen != planned.frozen;
+    let has_context = commit.context.is_none() || stored.request_context != planned.request_context;
     let end = planned.tip.position + commit.messages.len() as u64;
     match appended_before(connection, &stored, planned.tip, &commit.messages)? {
         Some(_) if has_context && stored.tip.position == end => Ok(stored),
@@ -118,12 +128,15 @@ fn apply(
         session.tip = grow(connection, stored.tip, &commit.messages, now)?.tip;
     }
     if let Some(update) = &commit.context {
-        if stored.frozen != planned.frozen || cleared(connection, &stored)? != update.cleared {
+        if stored.request_context != planned.request_context
+            || cleared(connection, &stored)? != update.cleared
+        {
             return Err(conflict(&stored));
         }
-        session.frozen = Some(request_context::add(connection, &stored, session.tip, update, now)?);
+        session.request_context =
+            Some(request_context::add(connection, &stored, session.tip, update, now)?);
     }
-    if !session::put(connection, &stored, session.tip, session.frozen, now)? {
+    if !session::put(connection, &stored, session.tip, session.request_context, now)? {
         return Err(connection.race());
     }
     session.active = now;
@@ -144,6 +157,12 @@ fn apply(
     }
     for (user, name, value) in &commit.preferences {
         preference::set(connection, user, name, Some(value))?;
+    }
+    for artifact in &commit.artifacts {
+        artifact.put(connection, &session.id, now)?;
+    }
+    for record in &commit.file_records {
+        file_change::add(connection, record, now)?;
     }
     if let Some(metadata) = &commit.checkpoint {
         checkpoint::add(connection, &session, metadata)?;

@@ -28,7 +28,7 @@ const MESSAGES_PER_BATCH: u64 = 64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Found {
-    /// The session.
+    /// The id of the session.
     pub session: String,
     /// How many of the conversation's first messages the session contains.
     pub known: usize,
@@ -117,7 +117,7 @@ struct Lookup<'a> {
 
 /// A session that may contain the conversation: after `prompts` system prompts, its next `matched`
 /// messages are the same.
-struct Candidate {
+struct MatchingSession {
     session: Session,
     prompts: u64,
     matched: usize,
@@ -140,7 +140,7 @@ impl<'a> Lookup<'a> {
     }
 
     /// Returns the session for which the longest prefix was recorded.
-    fn by_hash(&self, connection: &mut dyn Connection) -> Result<Option<Candidate>> {
+    fn by_hash(&self, connection: &mut dyn Connection) -> Result<Option<MatchingSession>> {
         let hashes = prefix_hashes(self.dialog);
         for batch in hashes.rchunks(HASHES_PER_QUERY) {
             let marks: Vec<String> = (2..=batch.len() + 1).map(|at| format!("${at}")).collect();
@@ -159,7 +159,7 @@ impl<'a> Lookup<'a> {
                     Err(LogError::NoSession { .. }) => continue,
                     Err(error) => return Err(error),
                 };
-                let candidate = Candidate { session, prompts, matched };
+                let candidate = MatchingSession { session, prompts, matched };
                 if self.has_last(connection, &candidate)? {
                     return Ok(Some(candidate));
                 }
@@ -170,7 +170,11 @@ impl<'a> Lookup<'a> {
 
     /// Returns whether a session contains the last message of the recorded prefix. A rewind may
     /// have removed it, or it was never appended.
-    fn has_last(&self, connection: &mut dyn Connection, candidate: &Candidate) -> Result<bool> {
+    fn has_last(
+        &self,
+        connection: &mut dyn Connection,
+        candidate: &MatchingSession,
+    ) -> Result<bool> {
         let position = candidate.prompts + candidate.matched as u64;
         let tip = candidate.session.tip;
         let last = candidate.matched.checked_sub(1).and_then(|at| self.dialog.get(at));
@@ -187,7 +191,7 @@ impl<'a> Lookup<'a> {
     /// Returns the session that contains messages with the same ids: one that was imported, or
     /// whose record was lost. System prompts alone do not count, since many conversations share
     /// them.
-    fn by_ids(&self, connection: &mut dyn Connection) -> Result<Option<Candidate>> {
+    fn by_ids(&self, connection: &mut dyn Connection) -> Result<Option<MatchingSession>> {
         let mut parent = None;
         let mut ids = Vec::with_capacity(self.messages.len());
         for message in self.messages {
@@ -202,7 +206,7 @@ impl<'a> Lookup<'a> {
             return Ok(None);
         }
         let session = session_containing(connection, last, self.user)?;
-        Ok(session.map(|session| Candidate {
+        Ok(session.map(|session| MatchingSession {
             session,
             prompts: prompts as u64,
             matched: count - prompts,
@@ -213,9 +217,9 @@ impl<'a> Lookup<'a> {
     fn follow(
         &self,
         connection: &mut dyn Connection,
-        candidate: Candidate,
+        candidate: MatchingSession,
     ) -> Result<Option<Found>> {
-        let Candidate { session, prompts, mut matched } = candidate;
+        let MatchingSession { session, prompts, mut matched } = candidate;
         let last = session.tip.position.min(prompts + self.dialog.len() as u64);
         loop {
             let start = prompts + matched as u64;

@@ -17,7 +17,7 @@ use crate::summary::Summary;
 #[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Detail {
-    /// The session.
+    /// The row of the session, with its tip.
     #[serde(flatten)]
     pub session: Session,
     /// The application's state ([`Session::state`]).
@@ -36,7 +36,7 @@ pub struct Detail {
     pub children: Vec<Session>,
     /// The branches that the session is on or has left.
     pub branches: Vec<Branch>,
-    /// The folds.
+    /// What each fold started to send.
     pub generations: Vec<Generation>,
     /// The newest valid summary.
     pub summary: Option<Summary>,
@@ -44,7 +44,7 @@ pub struct Detail {
     pub is_summarizing: bool,
     /// The total usage of its model calls.
     pub usage: CallTotals,
-    /// The requested messages.
+    /// The messages in the requested range.
     pub entries: Vec<Entry>,
 }
 

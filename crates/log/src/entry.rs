@@ -21,7 +21,7 @@ pub struct Entry {
     pub id: Id,
     /// The position in the session, from 1.
     pub position: u64,
-    /// The author.
+    /// Who wrote it.
     pub role: Role,
     /// The encoding of the bytes.
     pub encoding: Encoding,
@@ -164,6 +164,21 @@ pub(crate) fn rows_of_run(
         columns(connection.dialect())
     );
     connection.each(&sql, values![run.branch, run.after, run.upto], visit)
+}
+
+/// Returns the roles and token counts of the messages of a run, without verifying them.
+pub(crate) fn outlines_of_run(
+    connection: &mut dyn Connection,
+    run: Run,
+) -> Result<Vec<(Role, usize)>> {
+    let sql = "SELECT c.role, c.tokens FROM message m JOIN content c ON c.key = m.content \
+               WHERE m.branch = $1 AND m.position > $2 AND m.position <= $3 ORDER BY m.position";
+    let mut outlines = Vec::new();
+    connection.each(sql, values![run.branch, run.after, run.upto], &mut |row| {
+        outlines.push((role_of_code(row.int(0)), row.size(1)));
+        Ok(())
+    })?;
+    Ok(outlines)
 }
 
 /// The id and position of a message whose bytes may be damaged.

@@ -19,7 +19,7 @@ pub enum EraseTarget {
     Session(String),
     /// All sessions and preferences of a user.
     User(String),
-    /// All sessions not used since this time, in milliseconds since 1970.
+    /// All sessions neither used nor imported since this time, in milliseconds since 1970.
     IdleSince(i64),
 }
 
@@ -37,7 +37,7 @@ pub struct EraseReport {
     /// Number of messages that are kept because another session has them too.
     pub shared: u64,
     /// Number of deleted request contexts.
-    pub steps: u64,
+    pub contexts: u64,
     /// Number of other deleted rows, by table.
     pub rows: BTreeMap<&'static str, u64>,
     /// Whether the deleted data is also gone from the database files. If another process was
@@ -85,6 +85,23 @@ impl Log {
         Ok(report)
     }
 
+    /// Deletes a session without a message of the user. Returns whether it had none. The database
+    /// files are not rewritten, which takes long if they are large: no message was added that could
+    /// leave traces.
+    ///
+    /// # Errors
+    /// If the session does not exist.
+    pub fn erase_blank(&self, session: &str) -> Result<bool> {
+        let id = session.to_owned();
+        self.write_alone(move |connection| {
+            if session::load(connection, &id)?.has_messages() {
+                return Ok(false);
+            }
+            Sweep::plan(connection, &EraseTarget::Session(id.clone()))?.apply(connection)?;
+            Ok(true)
+        })
+    }
+
     /// Removes deleted data from the database files and returns the free space to the file system.
     ///
     /// # Errors
@@ -100,7 +117,7 @@ struct Sweep {
     /// Each branch that loses messages, with the last position that is kept.
     truncated: Vec<(i64, u64)>,
     contents: Vec<i64>,
-    frozen: Vec<i64>,
+    contexts: Vec<i64>,
 }
 
 #[derive(Clone, Copy)]
@@ -124,7 +141,7 @@ impl Sweep {
             }
             EraseTarget::IdleSince(time) => all
                 .iter()
-                .filter(|session| session.active < *time)
+                .filter(|session| session.idle_since() < *time)
                 .map(|session| session.id.clone())
                 .collect(),
         };
@@ -136,7 +153,7 @@ impl Sweep {
             report: EraseReport::default(),
             truncated: Vec::new(),
             contents: Vec::new(),
-            frozen: Vec::new(),
+            contexts: Vec::new(),
         };
         let sessions = all.iter().filter(|session| erased.contains(&session.id));
         sweep.report.workspaces =
@@ -144,7 +161,7 @@ impl Sweep {
         sweep.report.sessions = sessions.map(|session| session.id.clone()).collect();
         sweep.report.sessions.sort();
         sweep.plan_messages(connection, &erased)?;
-        sweep.plan_frozen(connection, &erased)?;
+        sweep.plan_contexts(connection, &erased)?;
         sweep.plan_rows(connection)?;
         if let EraseTarget::User(user) = whom {
             let count = connection
@@ -193,7 +210,7 @@ impl Sweep {
         Ok(())
     }
 
-    fn plan_frozen(
+    fn plan_contexts(
         &mut self,
         connection: &mut dyn Connection,
         erased: &HashSet<String>,
@@ -211,8 +228,8 @@ impl Sweep {
                 next = previous.get(&key).copied().flatten();
             }
         }
-        self.frozen = previous.into_keys().filter(|key| !kept.contains(key)).collect();
-        self.report.steps = self.frozen.len() as u64;
+        self.contexts = previous.into_keys().filter(|key| !kept.contains(key)).collect();
+        self.report.contexts = self.contexts.len() as u64;
         Ok(())
     }
 
@@ -247,9 +264,9 @@ impl Sweep {
                 .run("UPDATE generation SET session = '' WHERE session = $1", values![session])?;
         }
         // Newest first: a row refers to the previous one.
-        let mut frozen = self.frozen.clone();
-        frozen.sort_unstable_by_key(|key| std::cmp::Reverse(*key));
-        for key in frozen {
+        let mut contexts = self.contexts.clone();
+        contexts.sort_unstable_by_key(|key| std::cmp::Reverse(*key));
+        for key in contexts {
             connection.run("DELETE FROM frozen WHERE key = $1", values![key])?;
         }
         let unused = "DELETE FROM generation WHERE session = '' AND NOT EXISTS \

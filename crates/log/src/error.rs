@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use waterline::phrase;
 use waterline::phrase::Phrase;
 
 use crate::refusal::Refusal;
@@ -25,14 +26,14 @@ pub enum LogError {
         /// The file or server.
         name: String,
         /// The database's error message.
-        text: String,
+        text: Phrase,
     },
     /// The file exists but is not a log.
     #[error(
         "{name} is not a waterline log; choose a new file, and `import` the contents of this one"
     )]
     NotALog {
-        /// The file.
+        /// The path or address that was opened.
         name: String,
     },
     /// A newer version of this crate wrote the log.
@@ -68,7 +69,7 @@ pub enum LogError {
     /// Another process holds the database lock.
     #[error("{name} is locked by another process; wait for it to finish, or stop it")]
     Locked {
-        /// The file.
+        /// The path of the database.
         name: String,
     },
     /// No connection became free within [`Options::wait`](crate::Options::wait).
@@ -79,7 +80,7 @@ pub enum LogError {
     Busy {
         /// The file or server.
         name: String,
-        /// The connection limit.
+        /// The maximum number of connections of this handle.
         connections: usize,
         /// How long the caller waited.
         wait: std::time::Duration,
@@ -91,10 +92,10 @@ pub enum LogError {
          check the disk and restart: every acknowledged write is stored"
     )]
     Flush {
-        /// The file.
+        /// The path of the database.
         name: String,
         /// The database's error message.
-        text: String,
+        text: Phrase,
     },
     /// The file of the log was deleted or replaced while it was open.
     #[error(
@@ -102,7 +103,7 @@ pub enum LogError {
          more writes are accepted: restore the file and restart"
     )]
     Deleted {
-        /// The file.
+        /// The path of the database.
         name: String,
     },
     /// Stored data is damaged.
@@ -122,10 +123,10 @@ pub enum LogError {
          Appending the same messages again is safe"
     )]
     Connection {
-        /// The server.
+        /// The address of the server, without its password.
         name: String,
         /// The driver's error message.
-        text: String,
+        text: Phrase,
     },
     /// The database rejected a statement.
     #[error("{name}: {text}")]
@@ -133,7 +134,7 @@ pub enum LogError {
         /// The file or server.
         name: String,
         /// The database's error message.
-        text: String,
+        text: Phrase,
     },
     /// The session changed since the caller loaded it.
     #[error(
@@ -141,7 +142,7 @@ pub enum LogError {
          reload it and retry, or fork it"
     )]
     Conflict {
-        /// The session.
+        /// The id of the session that changed.
         session: String,
         /// How many messages it has now.
         position: u64,
@@ -151,7 +152,7 @@ pub enum LogError {
         "session {session} is in use by another process; wait for it, stop it, or fork the session"
     )]
     Leased {
-        /// The session.
+        /// The id of the session that is in use.
         session: String,
         /// The holder of the lease, as passed to [`Log::take_lease`](crate::Log::take_lease).
         holder: String,
@@ -164,7 +165,7 @@ pub enum LogError {
          resume the session to continue"
     )]
     LeaseLost {
-        /// The session.
+        /// The id of the session whose lease was lost.
         session: String,
     },
     /// Two writers collided. The log retries such a write; callers see this only if all retries
@@ -177,13 +178,13 @@ pub enum LogError {
     /// The session does not exist.
     #[error("session {id:?} not found")]
     NoSession {
-        /// The requested id.
+        /// The id that was requested.
         id: String,
     },
     /// An id prefix matches several sessions.
     #[error("{prefix:?} matches several sessions: {}; type more of the id", matches.join(", "))]
     Ambiguous {
-        /// The requested prefix.
+        /// The prefix that was requested.
         prefix: String,
         /// Some of the matching ids.
         matches: Vec<String>,
@@ -191,7 +192,7 @@ pub enum LogError {
     /// A session with this id exists already.
     #[error("session {id:?} already exists")]
     Exists {
-        /// The id.
+        /// The id that is taken.
         id: String,
     },
     /// A requested item, such as a message or an artifact, does not exist.
@@ -199,7 +200,7 @@ pub enum LogError {
     Missing {
         /// The kind of item.
         what: &'static str,
-        /// Its id.
+        /// The id or number that was requested.
         id: String,
     },
     /// A message id cannot be parsed.
@@ -212,17 +213,17 @@ pub enum LogError {
     #[error("{0}")]
     Refused(Refusal),
     /// A line of an export cannot be imported.
-    #[error("line {line}: {text}")]
+    #[error("line {line}: {cause}")]
     Line {
         /// The line number, from 1.
         line: usize,
         /// What is wrong with it.
-        text: Phrase,
+        cause: Box<LogError>,
     },
     /// A file other than the log, such as a backup, cannot be written.
     #[error("cannot write {}: {source}", path.display())]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The system's error.
         source: Arc<std::io::Error>,
@@ -235,6 +236,34 @@ pub enum LogError {
 impl From<std::io::Error> for LogError {
     fn from(error: std::io::Error) -> Self {
         Self::Output(Arc::new(error))
+    }
+}
+
+impl LogError {
+    /// Returns an error for a request that is refused for another reason than those of [`Refusal`].
+    pub(crate) fn refused(why: Phrase) -> Self {
+        Self::Refused(Refusal::Other(why))
+    }
+
+    /// Returns whether a read can fail with this error because stored data is damaged. A damaged
+    /// size, for example, is reported as a value that is too large.
+    pub(crate) const fn may_be_damage(&self) -> bool {
+        matches!(self, Self::Damaged { .. } | Self::Missing { .. } | Self::Database { .. })
+    }
+
+    /// Returns what the error says about damage to stored data.
+    pub(crate) fn damage(self) -> Phrase {
+        match self {
+            Self::Damaged { text, .. } => text,
+            Self::Missing { what, id } => phrase!(
+                "damage-missing",
+                "{what} {id} not found",
+                kind = what.replace(' ', "-"),
+                what = what,
+                id = id
+            ),
+            other => other.to_string().into(),
+        }
     }
 }
 

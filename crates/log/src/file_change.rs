@@ -16,6 +16,19 @@ use waterline::phrase;
 /// Precedes every stored content, so that it never has the hash of an ordinary artifact.
 const PREFIX: &[u8] = b"waterline file\n";
 
+/// A record of changed files, as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileRecord {
+    /// The session that undoes the changes.
+    pub session: String,
+    /// The message that the changes follow.
+    pub at: Tip,
+    /// The record, which the log does not read.
+    pub record: Vec<u8>,
+    /// The contents that the record names by their [`content_hash`].
+    pub contents: Vec<Vec<u8>>,
+}
+
 /// The records between two tips.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ChangesBetween {
@@ -36,7 +49,8 @@ pub fn content_hash(content: &[u8]) -> String {
 
 impl Log {
     /// Stores a record of files that were changed after the message at `at`, together with the
-    /// contents that it names. The log does not read the record.
+    /// contents that it names. The log does not read the record. A
+    /// [`Commit`](crate::Commit) stores records together with other changes.
     ///
     /// # Errors
     /// If the session or the message does not exist.
@@ -47,35 +61,9 @@ impl Log {
         record: Vec<u8>,
         contents: Vec<Vec<u8>>,
     ) -> Result<()> {
-        let session = session.to_owned();
+        let changes = FileRecord { session: session.to_owned(), at, record, contents };
         let time = self.now();
-        self.write(move |connection| {
-            session::lock(connection, &session)?;
-            let id = id_at(connection, at)?.ok_or_else(|| LogError::Missing {
-                what: "message",
-                id: at.position.to_string(),
-            })?;
-            let sql = "SELECT COUNT(*) FROM artifact_use u JOIN artifact a ON a.hash = u.hash \
-                       WHERE u.session = $1 AND a.media = $2";
-            let number = connection.number(sql, values![&session, RECORD])?;
-            let put = |connection: &mut dyn Connection, media: &str, preview, bytes: &[u8]| {
-                let artifact = Artifact {
-                    hash: String::new(),
-                    media: media.to_owned(),
-                    preview,
-                    size: bytes.len() as u64,
-                    time,
-                };
-                artifact::put(connection, &session, &artifact, bytes)
-            };
-            for content in &contents {
-                put(connection, CONTENT, String::new(), &[PREFIX, content].concat())?;
-            }
-            // With the number in its bytes, a record never has the hash of an earlier one.
-            let key = format!("{id} {number}");
-            let bytes = [key.as_bytes(), b"\n", &record].concat();
-            put(connection, RECORD, key, &bytes)
-        })
+        self.write(move |connection| add(connection, &changes, time))
     }
 
     /// Returns the bytes of all file contents that are stored for a session, before compression.
@@ -159,6 +147,30 @@ impl Log {
             })
         })
     }
+}
+
+/// Stores a record with its contents.
+pub(crate) fn add(connection: &mut dyn Connection, changes: &FileRecord, time: i64) -> Result<()> {
+    let FileRecord { session, at, record, contents } = changes;
+    session::lock(connection, session)?;
+    let id = id_at(connection, *at)?
+        .ok_or_else(|| LogError::Missing { what: "message", id: at.position.to_string() })?;
+    let sql = "SELECT COUNT(*) FROM artifact_use u JOIN artifact a ON a.hash = u.hash \
+               WHERE u.session = $1 AND a.media = $2";
+    let number = connection.number(sql, values![session, RECORD])?;
+    let put = |connection: &mut dyn Connection, media: &str, preview, bytes: &[u8]| {
+        let size = bytes.len() as u64;
+        let media = media.to_owned();
+        let artifact = Artifact { hash: String::new(), media, preview, size, time };
+        artifact::put(connection, session, &artifact, bytes)
+    };
+    for content in contents {
+        put(connection, CONTENT, String::new(), &[PREFIX, content].concat())?;
+    }
+    // With the number in its bytes, a record never has the hash of an earlier one.
+    let key = format!("{id} {number}");
+    let bytes = [key.as_bytes(), b"\n", record].concat();
+    put(connection, RECORD, key, &bytes)
 }
 
 /// Returns the records of a session with their messages and numbers.

@@ -57,7 +57,7 @@ pub(crate) fn fork_at(
         parent: Some(session.id.clone()),
         relation: Relation::Fork,
         tip: at,
-        frozen: request_context::newest_on(connection, session.frozen, at)?,
+        request_context: request_context::newest_on(connection, session.request_context, at)?,
         // Approvals and running calls belong to the parent only.
         local: Document::new(),
         created: now,

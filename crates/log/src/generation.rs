@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use waterline::phrase;
+use waterline::reason::Reasons;
+
 use crate::error::{LogError, Result};
 use crate::log::Log;
 use crate::refusal::messages;
@@ -13,7 +16,8 @@ use crate::tree::{Path, Tip};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fold {
     /// Why the context was folded.
-    pub reason: String,
+    #[serde(default, alias = "reason")]
+    pub reasons: Reasons,
     /// The tokens of the context before the fold.
     pub tokens_before: usize,
     /// The tokens of the context after the fold.
@@ -28,6 +32,7 @@ pub struct Fold {
 
 /// A generation, which a fold started.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Generation {
     /// The number of the generation, from 1. Number 0, before the first fold, is not listed.
     pub number: u64,
@@ -41,7 +46,7 @@ pub struct Generation {
     pub is_current: bool,
 }
 
-/// The start of a query over the stored step $1 and all steps before it.
+/// The start of a query over the request context $1 and all those before it.
 pub(crate) const CHAIN: &str = "WITH RECURSIVE \
     chain (key, previous, generation, branch, position) AS (\
     SELECT key, previous, generation, branch, position FROM frozen WHERE key = CAST($1 AS BIGINT) \
@@ -60,13 +65,23 @@ impl Fold {
     /// Reads the columns of [`FOLD`], which start at column `first`.
     pub(crate) fn of(row: &mut Row, first: usize) -> Self {
         Self {
-            reason: row.text(first),
+            reasons: reasons_in(&row.text(first)),
             tokens_before: row.size(first + 1),
             tokens_after: row.size(first + 2),
             cost_before: row.maybe_int(first + 3),
             cost_after: row.maybe_int(first + 4),
         }
     }
+}
+
+/// Returns the reasons in the column `reason`: JSON, or a text that an older version wrote.
+fn reasons_in(column: &str) -> Reasons {
+    serde_json::from_str(column).unwrap_or_else(|_| Reasons::of_old_text(column))
+}
+
+fn column_of(reasons: &Reasons) -> String {
+    // Names and numbers: they can always be written.
+    serde_json::to_string(reasons).unwrap_or_default()
 }
 
 impl Log {
@@ -87,13 +102,15 @@ impl Log {
         let time = time.unwrap_or_else(|| self.now());
         self.write(move |connection| {
             let session = session::lock(connection, &id)?;
-            let at =
-                Path::of(connection, session.tip)?.at(position).ok_or_else(|| {
-                    LogError::Refused(format!(
-                    "cannot store a fold after message {position} of session {id}: it has {}",
-                    messages(session.tip.position)
-                ).into())
-                })?;
+            let at = Path::of(connection, session.tip)?.at(position).ok_or_else(|| {
+                LogError::refused(phrase!(
+                    "log-fold-position",
+                    "cannot store a fold after message {position} of session {id}: it has {count}",
+                    position = position.to_string(),
+                    id = &id,
+                    count = messages(session.tip.position)
+                ))
+            })?;
             add_once(connection, &id, at, number, &fold, time)
         })
     }
@@ -106,7 +123,7 @@ impl Log {
         self.read(|connection| {
             let session = session::load(connection, session)?;
             let path = Path::of(connection, session.tip)?;
-            let current = match session.frozen {
+            let current = match session.request_context {
                 Some(key) => Some(generation_of(connection, key)?),
                 None => None,
             };
@@ -120,7 +137,7 @@ impl Log {
                 "{CHAIN} SELECT {COLUMNS} FROM generation g \
                  WHERE number > 0 AND key IN (SELECT generation FROM chain)"
             );
-            rows.extend(connection.rows(&of_context, values![session.frozen])?);
+            rows.extend(connection.rows(&of_context, values![session.request_context])?);
             rows.sort_by_key(|row| row.int(0));
             rows.dedup_by_key(|row| row.int(0));
             let of = |mut row: Row| {
@@ -171,7 +188,7 @@ pub(crate) fn insert(
     let values = values![
         session,
         number,
-        &fold.reason,
+        column_of(&fold.reasons),
         at.branch,
         at.position,
         fold.tokens_before,
@@ -183,7 +200,7 @@ pub(crate) fn insert(
     connection.number(sql, values)
 }
 
-/// Returns the key of the generation that a stored step belongs to.
+/// Returns the key of the generation that a request context belongs to.
 pub(crate) fn generation_of(connection: &mut dyn Connection, key: i64) -> Result<i64> {
     connection.number("SELECT generation FROM frozen WHERE key = $1", values![key])
 }

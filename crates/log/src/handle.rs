@@ -1,18 +1,21 @@
 //! [`AsyncLog`]: a log for async programs. Callers await; the blocking work runs on a bounded pool
 //! of threads that the log owns.
 //!
-//! The operations are those of [`Log`]: a closure receives it on a thread that may block. Work runs
-//! to completion even if its future is dropped.
+//! The operations are those of [`Log`]: a closure receives it on a thread that may block. Work that
+//! is queued runs to completion even if its future is dropped. The queue has a limit
+//! ([`Options::queue`]); callers wait while it is full.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::oneshot;
 
+use waterline::phrase;
+
 use crate::error::{LogError, Result};
 use crate::log::Log;
 use crate::options::Options;
-use crate::workers::Workers;
+use crate::workers::{Permit, Workers};
 
 /// A log for async programs. Cheap to clone; all clones share the worker threads.
 ///
@@ -57,9 +60,12 @@ impl AsyncLog {
         // Not on a pool, which would join this thread: a caller that cancels must not wait for a
         // server that does not answer.
         std::thread::spawn(move || drop(reply.send(Log::open_with(&url, &options))));
-        let log = opened
-            .await
-            .map_err(|_| LogError::Refused("the thread that opens the log panicked".into()))??;
+        let log = opened.await.map_err(|_| {
+            LogError::refused(phrase!(
+                "log-open-panicked",
+                "the thread that opens the log panicked"
+            ))
+        })??;
         Ok(log.handle())
     }
 
@@ -75,6 +81,21 @@ impl AsyncLog {
         self.log.now()
     }
 
+    /// Waits for a place in the queue. Work that is queued with it starts without a further wait,
+    /// so that the caller can prepare the work once it knows that it will run.
+    ///
+    /// # Errors
+    /// If the log is closed.
+    pub async fn permit(&self) -> Result<Permit> {
+        self.workers.permit().await.ok_or_else(|| self.no_result())
+    }
+
+    /// Returns a place in the queue, if one is free.
+    #[must_use]
+    pub fn try_permit(&self) -> Option<Permit> {
+        self.workers.try_permit()
+    }
+
     /// Runs `work` on a worker thread. Each operation in it is a separate transaction.
     ///
     /// # Errors
@@ -83,12 +104,13 @@ impl AsyncLog {
         &self,
         work: impl FnOnce(&Log) -> Result<T> + Send + 'static,
     ) -> Result<T> {
+        let permit = self.permit().await?;
         let log = self.log.for_worker();
         let (reply, done) = oneshot::channel();
         self.workers.run(Box::new(move || {
             let outcome = work(&log);
             // Drop the log before replying: a caller that then drops its handle is the last owner.
-            drop(log);
+            drop((log, permit));
             // The caller may have dropped the future. The work is done all the same.
             drop(reply.send(outcome));
         }));
@@ -96,20 +118,53 @@ impl AsyncLog {
     }
 
     /// Runs `work` on a worker thread without waiting for it.
-    pub fn detach(&self, work: impl FnOnce(&Log) + Send + 'static) {
+    pub fn detach(&self, permit: Permit, work: impl FnOnce(&Log) + Send + 'static) {
+        self.detach_now(move |log| {
+            work(log);
+            drop(permit);
+        });
+    }
+
+    /// As [`AsyncLog::detach`], for work that a destructor leaves: it cannot wait for a place in
+    /// the queue, so it does not count.
+    pub fn detach_now(&self, work: impl FnOnce(&Log) + Send + 'static) {
         let log = self.log.for_worker();
         self.workers.run(Box::new(move || work(&log)));
     }
 
     /// Runs several operations in one transaction: either all of them are durable when the future
     /// completes, or none took effect. Concurrent writes share one flush. The work is queued before
-    /// the future is first polled, so the caller can do something else in the meantime.
+    /// the future is first polled if the queue has a place, so the caller can do something else in
+    /// the meantime. If not, a future that is dropped while it waits for a place leaves no work;
+    /// [`AsyncLog::write_with`] avoids this.
     ///
     /// `work` runs again after a write conflict. It must use only the log that it receives.
     ///
     /// # Errors
     /// The error that `work` returns, or the one that prevented the commit.
     pub fn write<T, W>(&self, work: W) -> impl Future<Output = Result<T>> + Send + use<T, W>
+    where
+        T: Send + 'static,
+        W: Fn(&Log) -> Result<T> + Send + 'static,
+    {
+        let start = match self.try_permit() {
+            Some(permit) => Ok(self.write_with(permit, work)),
+            None => Err((self.clone(), work)),
+        };
+        async move {
+            match start {
+                Ok(queued) => queued.await,
+                Err((log, work)) => log.write_with(log.permit().await?, work).await,
+            }
+        }
+    }
+
+    /// As [`AsyncLog::write`], with a place in the queue: the work is queued at once.
+    pub fn write_with<T, W>(
+        &self,
+        permit: Permit,
+        work: W,
+    ) -> impl Future<Output = Result<T>> + Send + use<T, W>
     where
         T: Send + 'static,
         W: Fn(&Log) -> Result<T> + Send + 'static,
@@ -125,7 +180,10 @@ impl AsyncLog {
             }
             Ok(())
         });
-        let finish: crate::store::Finish = Box::new(move |outcome| drop(reply.send(outcome)));
+        let finish: crate::store::Finish = Box::new(move |outcome| {
+            drop(permit);
+            drop(reply.send(outcome));
+        });
         if self.log.store().queues_writes() {
             self.log.store().transact(job, finish);
         } else {
@@ -141,7 +199,10 @@ impl AsyncLog {
     }
 
     fn no_result(&self) -> LogError {
-        let text = "the operation panicked or was dropped before it finished".to_owned();
+        let text = phrase!(
+            "log-operation-dropped",
+            "the operation panicked or was dropped before it finished"
+        );
         LogError::Database { name: self.log.url().to_owned(), text }
     }
 }

@@ -4,6 +4,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use waterline::message::Role;
 
 use crate::canonical::canonical;
@@ -63,6 +65,18 @@ impl FromStr for Id {
     fn from_str(text: &str) -> Result<Self, LogError> {
         let parsed = blake3::Hash::from_hex(text).map(|hash| Self(*hash.as_bytes()));
         parsed.map_err(|_| LogError::InvalidId { text: text.chars().take(80).collect() })
+    }
+}
+
+impl Serialize for Id {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Id {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(D::Error::custom)
     }
 }
 

@@ -10,8 +10,9 @@ use crate::search_terms::searchable;
 
 /// A message to append.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Incoming {
-    /// The author.
+    /// Who wrote it.
     pub role: Role,
     /// The encoding of the bytes.
     pub encoding: Encoding,

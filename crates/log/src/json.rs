@@ -3,14 +3,19 @@
 
 use jiff::Timestamp;
 use serde::{Serialize, Serializer};
+use waterline::phrase::Phrase;
+use waterline::reason::Reasons;
 
+use crate::difference::{Difference, Side};
 use crate::entry::Entry;
+use crate::erase::EraseReport;
 use crate::generation::Generation;
 use crate::navigate::Branch;
 use crate::search::Hit;
 use crate::session::{Relation, Session};
 use crate::stats::Stats;
 use crate::summary::Summary;
+use crate::verify::Verified;
 
 /// Formats milliseconds since 1970 as UTC time, to the second.
 #[must_use]
@@ -121,7 +126,8 @@ impl Serialize for Generation {
         struct Shape<'a> {
             number: u64,
             position: u64,
-            reason: &'a str,
+            reason: String,
+            reasons: &'a Reasons,
             tokens_before: usize,
             tokens_after: usize,
             cost_before: Option<i64>,
@@ -132,7 +138,8 @@ impl Serialize for Generation {
         let shape = Shape {
             number: self.number,
             position: self.position,
-            reason: &self.fold.reason,
+            reason: self.fold.reasons.to_string(),
+            reasons: &self.fold.reasons,
             tokens_before: self.fold.tokens_before,
             tokens_after: self.fold.tokens_after,
             cost_before: self.fold.cost_before,
@@ -187,6 +194,97 @@ impl Serialize for Branch {
             messages: self.tip.position(),
             shared: self.shared,
             is_current: self.is_current,
+        };
+        shape.serialize(serializer)
+    }
+}
+
+impl Serialize for Verified {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shape<'a> {
+            messages: u64,
+            sessions: u64,
+            artifacts: u64,
+            problems: Vec<&'a str>,
+        }
+        let shape = Shape {
+            messages: self.messages,
+            sessions: self.sessions,
+            artifacts: self.artifacts,
+            problems: self.problems.iter().map(Phrase::as_str).collect(),
+        };
+        shape.serialize(serializer)
+    }
+}
+
+/// Workspaces are left out: the log does not delete them, so only the caller knows what became of
+/// them.
+impl Serialize for EraseReport {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shape<'a> {
+            sessions: &'a [String],
+            messages: u64,
+            bytes: u64,
+            shared: u64,
+            contexts: u64,
+            rows: &'a std::collections::BTreeMap<&'static str, u64>,
+            is_clean: bool,
+        }
+        let shape = Shape {
+            sessions: &self.sessions,
+            messages: self.messages,
+            bytes: self.bytes,
+            shared: self.shared,
+            contexts: self.contexts,
+            rows: &self.rows,
+            is_clean: self.is_clean,
+        };
+        shape.serialize(serializer)
+    }
+}
+
+impl Serialize for Difference {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shape<'a> {
+            shared: u64,
+            left: &'a Side,
+            right: &'a Side,
+        }
+        let shape = Shape { shared: self.shared, left: &self.left, right: &self.right };
+        shape.serialize(serializer)
+    }
+}
+
+impl Serialize for Side {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Line<'a> {
+            position: u64,
+            id: String,
+            role: &'a str,
+            raw: &'a str,
+        }
+        #[derive(Serialize)]
+        struct Shape<'a> {
+            session: &'a str,
+            messages: u64,
+            entries: Vec<Line<'a>>,
+        }
+        let texts: Vec<_> =
+            self.entries.iter().map(|entry| String::from_utf8_lossy(&entry.bytes)).collect();
+        let entries = self.entries.iter().zip(&texts).map(|(entry, raw)| Line {
+            position: entry.position,
+            id: entry.id.to_string(),
+            role: entry.role.name(),
+            raw,
+        });
+        let shape = Shape {
+            session: &self.session.id,
+            messages: self.session.tip.position(),
+            entries: entries.collect(),
         };
         shape.serialize(serializer)
     }

@@ -12,7 +12,7 @@ use crate::store::{Connection, Row, values};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Lease {
-    /// The session.
+    /// The id of the session that is held.
     pub session: String,
     /// The holder, as passed to [`Log::take_lease`].
     pub holder: String,

@@ -6,6 +6,8 @@ use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use waterline::phrase;
+
 use crate::error::{LogError, Result};
 use crate::options::Options;
 use crate::store::{self, Connection, Store, Work};
@@ -59,7 +61,7 @@ impl Log {
     /// Same as [`Log::open`].
     pub fn open_with(url: &str, options: &Options) -> Result<Self> {
         let store = store::open(url, options)?;
-        let workers = Arc::new(Workers::new(options.connections));
+        let workers = Arc::new(Workers::new(options.connections, options.queue));
         Ok(Self { workers, store, clock: options.clock, writes: Arc::default() })
     }
 
@@ -76,7 +78,7 @@ impl Log {
     /// Returns a log on this store, with a separate pool that starts its threads on first use.
     pub(crate) fn inside(store: &Arc<dyn Store>, clock: fn() -> i64) -> Self {
         Self {
-            workers: Arc::new(Workers::new(NonZeroUsize::MIN)),
+            workers: Arc::new(Workers::new(NonZeroUsize::MIN, NonZeroUsize::MIN)),
             store: Arc::clone(store),
             clock,
             writes: Arc::default(),
@@ -164,7 +166,7 @@ impl Log {
     }
 
     fn no_result(&self) -> LogError {
-        let text = "the transaction ended without a result".to_owned();
+        let text = phrase!("log-no-result", "the transaction ended without a result");
         LogError::Database { name: self.url().to_owned(), text }
     }
 }

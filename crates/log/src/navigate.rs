@@ -35,6 +35,8 @@ pub(crate) enum Kind {
     Restore,
     Switch,
     UndoFold,
+    /// A move was taken back.
+    Back,
     /// A partial or rejected reply was kept on a side branch.
     Aside,
 }
@@ -48,6 +50,7 @@ impl Kind {
             Self::Restore => "restore",
             Self::Switch => "switch",
             Self::UndoFold => "undo-fold",
+            Self::Back => "back",
             Self::Aside => "aside",
         }
     }
@@ -78,19 +81,19 @@ pub(crate) fn record(
     to: Tip,
     now: i64,
 ) -> Result<()> {
-    let mut steps = vec![session.frozen];
+    let mut contexts = vec![session.request_context];
     if !matches!(kind, Kind::Rewind | Kind::Aside) {
         // Ignore moves before the last undone fold: a move must not bring that fold back.
         let sql = "SELECT from_frozen FROM move WHERE session = $1 AND number > \
                    (SELECT COALESCE(MAX(number), 0) FROM move \
                    WHERE session = $1 AND kind = 'undo-fold')";
         let rows = connection.rows(sql, values![&session.id])?;
-        steps.extend(rows.iter().map(|row| row.maybe_int(0)));
+        contexts.extend(rows.iter().map(|row| row.maybe_int(0)));
     }
-    steps.dedup();
+    contexts.dedup();
     let mut newest = None;
-    for step in steps.into_iter().flatten() {
-        newest = newest.max(request_context::newest_on(connection, Some(step), to)?);
+    for context in contexts.into_iter().flatten() {
+        newest = newest.max(request_context::newest_on(connection, Some(context), to)?);
     }
     record_with(connection, session, kind, to, newest, now)
 }
@@ -100,7 +103,7 @@ pub(crate) fn record_with(
     session: &Session,
     kind: Kind,
     to: Tip,
-    frozen: Option<i64>,
+    request_context: Option<i64>,
     now: i64,
 ) -> Result<()> {
     let sql = "INSERT INTO move (session, number, kind, from_branch, from_position, from_frozen, \
@@ -113,13 +116,13 @@ pub(crate) fn record_with(
         kind.name(),
         from.branch,
         from.position,
-        session.frozen,
+        session.request_context,
         to.branch,
         to.position,
         now
     ];
     connection.run(sql, values)?;
-    if session::put(connection, session, to, frozen, now)? {
+    if session::put(connection, session, to, request_context, now)? {
         Ok(())
     } else {
         Err(connection.race())
@@ -174,18 +177,27 @@ pub(crate) fn turns_back(
     path: &Path,
     count: u64,
 ) -> Result<Option<u64>> {
-    let mut left = count;
+    let starts = turn_starts(connection, path, count)?;
+    let first = usize::try_from(count).ok().and_then(|count| starts.get(count.checked_sub(1)?));
+    Ok(first.map(|start| start - 1))
+}
+
+/// Returns the positions of the user messages that started the last turns, newest first, at most
+/// `count`.
+fn turn_starts(connection: &mut dyn Connection, path: &Path, count: u64) -> Result<Vec<u64>> {
+    let mut starts = Vec::new();
     for run in path.runs(0).collect::<Vec<_>>().into_iter().rev() {
         let sql = "SELECT m.position FROM message m JOIN content c ON c.key = m.content \
                    WHERE m.branch = $1 AND m.position > $2 AND m.position <= $3 AND c.role = 1 \
                    ORDER BY m.position DESC LIMIT $4";
-        let rows = connection.rows(sql, values![run.branch, run.after, run.upto, left])?;
-        left -= rows.len() as u64;
+        let left = count - starts.len() as u64;
         if left == 0 {
-            return Ok(rows.last().map(|row| row.count(0) - 1));
+            break;
         }
+        let rows = connection.rows(sql, values![run.branch, run.after, run.upto, left])?;
+        starts.extend(rows.iter().map(|row| row.count(0)));
     }
-    Ok(None)
+    Ok(starts)
 }
 
 fn cannot_rewind(
@@ -198,7 +210,12 @@ fn cannot_rewind(
         RewindTarget::Message(message) => {
             Refusal::NotInSession { session: id, message: message.short() }
         }
-        RewindTarget::Position(_) | RewindTarget::Messages(_) | RewindTarget::Turns(_) => {
+        RewindTarget::Turns(asked) => {
+            let path = Path::of(connection, session.tip)?;
+            let count = turn_starts(connection, &path, asked)?.len() as u64;
+            Refusal::TooFewTurns { session: id, asked, count }
+        }
+        RewindTarget::Position(_) | RewindTarget::Messages(_) => {
             let count = numbering(connection, session)?.count(session.tip.position);
             Refusal::TooFarBack { session: id, count }
         }
@@ -247,7 +264,7 @@ impl Log {
     /// the branch that it left last. Several rewinds are undone at once.
     ///
     /// # Errors
-    /// If there are no later messages on the branch.
+    /// If the branch has no later messages.
     pub fn forward(&self, session: &str, messages: Option<u64>) -> Result<Session> {
         let id = session.to_owned();
         let now = self.now();
@@ -279,6 +296,23 @@ impl Log {
             };
             record(connection, &session, Kind::Forward, to, now)?;
             session::load(connection, &id)
+        })
+    }
+
+    /// Takes the newest move back: the session has the tip, the context and the state of `before`
+    /// again, which is the session as it was before that move. [`Log::redo`] ignores it.
+    ///
+    /// # Errors
+    /// If the session does not exist.
+    pub fn take_back(&self, before: &Session) -> Result<Session> {
+        let before = before.clone();
+        let now = self.now();
+        self.write(move |connection| {
+            let session = session::load(connection, &before.id)?;
+            let context = before.request_context;
+            record_with(connection, &session, Kind::Back, before.tip, context, now)?;
+            session::put_state(connection, &before)?;
+            session::load(connection, &before.id)
         })
     }
 

@@ -1,6 +1,6 @@
-//! Vectors of the lines of memory files, by the name of the encoder that computed them, the directory
-//! of the files and the hash of the line. The files are not part of the log; their vectors are here
-//! because they are made and compared like those of messages.
+//! Vectors of the lines of memory files, by the name of the encoder that computed them, the
+//! directory of the files and the hash of the line. The files are not part of the log; their
+//! vectors are here because they are made and compared like those of messages.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

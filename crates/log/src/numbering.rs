@@ -2,6 +2,7 @@
 //! system prompt at its start and after each clear mark. A position, in contrast, counts every
 //! message.
 
+use waterline::history::History;
 use waterline::message::Role;
 
 use crate::clear::marks;
@@ -56,6 +57,19 @@ impl Log {
     pub fn numbering(&self, session: &Session) -> Result<Numbering> {
         self.read(|connection| numbering(connection, session))
     }
+}
+
+/// Lets the numbers of a history's messages continue those before the clear mark.
+pub(crate) fn set_numbering(
+    connection: &mut dyn Connection,
+    history: &mut History,
+    session: &Session,
+    cleared: u64,
+) -> Result<()> {
+    let numbering = numbering(connection, session)?;
+    let before = usize::try_from(numbering.count(cleared)).unwrap_or(usize::MAX);
+    history.set_numbering(before, numbering.prompts_after(cleared));
+    Ok(())
 }
 
 pub(crate) fn numbering(connection: &mut dyn Connection, session: &Session) -> Result<Numbering> {

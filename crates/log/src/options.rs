@@ -1,4 +1,5 @@
-//! Options for opening a log: clock, timeout, connection limit and cache size.
+//! Options for opening a log: clock, timeout, the limits of connections and of waiting work, and
+//! cache size.
 
 use std::num::NonZeroUsize;
 use std::time::{Duration, SystemTime};
@@ -16,11 +17,20 @@ pub struct Options {
     /// PostgreSQL all connections. An [`AsyncLog`](crate::AsyncLog) has the same number of worker
     /// threads. Default: 8.
     pub connections: NonZeroUsize,
+    /// Maximum number of operations of an [`AsyncLog`](crate::AsyncLog) that are waiting or
+    /// running. Further callers wait until one is done, so that a slow disk does not fill the
+    /// memory with queued work. Default: 1,024.
+    pub queue: NonZeroUsize,
     /// The page cache of each SQLite connection, in KiB. Default: 4,096.
     pub cache: u32,
+    /// Whether to open a SQLite log for reading although the number of its format is damaged. Its
+    /// tables must be those of the newest format. [`Log::verify`](crate::Log::verify) and
+    /// [`Log::export`](crate::Log::export) report the damage. Default: no.
+    pub salvage: bool,
 }
 
 const CONNECTIONS: NonZeroUsize = NonZeroUsize::new(8).unwrap();
+const QUEUE: NonZeroUsize = NonZeroUsize::new(1_024).unwrap();
 
 impl Default for Options {
     fn default() -> Self {
@@ -28,7 +38,9 @@ impl Default for Options {
             wait: Duration::from_secs(10),
             clock: system_clock,
             connections: CONNECTIONS,
+            queue: QUEUE,
             cache: 4 * 1024,
+            salvage: false,
         }
     }
 }
@@ -55,10 +67,24 @@ impl Options {
         self
     }
 
+    /// Sets [`queue`](Self::queue).
+    #[must_use]
+    pub const fn with_queue(mut self, operations: NonZeroUsize) -> Self {
+        self.queue = operations;
+        self
+    }
+
     /// Sets [`cache`](Self::cache).
     #[must_use]
     pub const fn with_cache(mut self, cache: u32) -> Self {
         self.cache = cache;
+        self
+    }
+
+    /// Sets [`salvage`](Self::salvage).
+    #[must_use]
+    pub const fn with_salvage(mut self, salvage: bool) -> Self {
+        self.salvage = salvage;
         self
     }
 }

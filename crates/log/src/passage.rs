@@ -13,9 +13,9 @@ pub(crate) fn passage(text: &str, query: &str, max_chars: usize) -> String {
     let length = lower.chars().count();
     // Some text before the first term makes it easier to read.
     let lead = max_chars / 5;
-    let from = best_place(&lower, query, max_chars.saturating_sub(lead))
+    let best = best_place(&lower, query, max_chars.saturating_sub(lead))
         .map_or(0, |at| at.saturating_sub(lead));
-    let from = if length <= max_chars { 0 } else { from };
+    let from = if length <= max_chars { 0 } else { best };
     let shown: String = text.chars().skip(from).take(max_chars).collect();
     let head = if from > 0 { "…" } else { "" };
     let tail = if length > from + max_chars { "…" } else { "" };

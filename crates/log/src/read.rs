@@ -100,6 +100,7 @@ impl Log {
 
 /// A comparison of two sessions or tips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Comparison {
     /// How many leading messages both share.
     pub shared: u64,

@@ -4,6 +4,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use waterline::phrase::Phrase;
+
 /// Why the log refuses a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -16,21 +18,30 @@ pub enum Refusal {
     NotCleared(String),
     /// The message to rewind to is not in the session.
     NotInSession {
-        /// The session.
+        /// The id of the session to rewind.
         session: String,
         /// The start of the message's id.
         message: String,
     },
     /// The session has too few messages to rewind that far.
     TooFarBack {
-        /// The session.
+        /// The id of the session to rewind.
         session: String,
         /// The number of its messages.
         count: u64,
     },
+    /// The session has too few turns to rewind by that many.
+    TooFewTurns {
+        /// The id of the session to rewind.
+        session: String,
+        /// The number of turns that were asked for.
+        asked: u64,
+        /// The number of its turns.
+        count: u64,
+    },
     /// The session cannot be forked at a message that it does not have.
     Fork {
-        /// The session.
+        /// The id of the session to fork.
         session: String,
         /// The number of the message.
         at: u64,
@@ -41,8 +52,8 @@ pub enum Refusal {
     SessionId(String),
     /// The file of a backup is the log itself.
     BackupOfItself(PathBuf),
-    /// Another reason, as a text.
-    Other(String),
+    /// Another reason.
+    Other(Phrase),
 }
 
 impl fmt::Display for Refusal {
@@ -60,6 +71,11 @@ impl fmt::Display for Refusal {
                 let count = messages(*count);
                 write!(f, "cannot rewind session {session} that far: it has {count}")
             }
+            Self::TooFewTurns { session, asked, count } => {
+                let count =
+                    if *count == 1 { "1 turn".to_owned() } else { format!("{count} turns") };
+                write!(f, "session {session} has only {count}; cannot undo {asked}")
+            }
             Self::Fork { session, at, count } => {
                 let count = messages(*count);
                 write!(f, "cannot fork session {session} at message {at}: it has {count}")
@@ -73,20 +89,14 @@ impl fmt::Display for Refusal {
                 "cannot back up to {}: it is the log itself; choose another file",
                 path.display()
             ),
-            Self::Other(text) => f.write_str(text),
+            Self::Other(why) => why.fmt(f),
         }
     }
 }
 
 impl From<String> for Refusal {
     fn from(text: String) -> Self {
-        Self::Other(text)
-    }
-}
-
-impl From<&str> for Refusal {
-    fn from(text: &str) -> Self {
-        Self::Other(text.to_owned())
+        Self::Other(text.into())
     }
 }
 

@@ -34,6 +34,7 @@ pub struct ContextUpdate {
 
 /// The stored request context of a session.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RequestContext {
     /// The counts of the generation.
     pub head: Head,
@@ -68,7 +69,7 @@ impl Log {
     }
 }
 
-/// Adds a update after the newest one of a session and returns its key.
+/// Adds an update after the newest one of a session and returns its key.
 pub(crate) fn add(
     connection: &mut dyn Connection,
     session: &Session,
@@ -76,14 +77,14 @@ pub(crate) fn add(
     update: &ContextUpdate,
     now: i64,
 ) -> Result<i64> {
-    let generation = match (&update.fold, session.frozen) {
+    let generation = match (&update.fold, session.request_context) {
         (None, Some(key)) => generation_of(connection, key)?,
         (fold, _) => {
             let fold = fold.clone().unwrap_or_default();
             generation::insert(connection, &session.id, at, update.head.number, &fold, now)?
         }
     };
-    insert(connection, session.frozen, generation, at, update)
+    insert(connection, session.request_context, generation, at, update)
 }
 
 /// One stored request context, which builds on the update before it.
@@ -95,21 +96,27 @@ pub(crate) struct StoredUpdate {
     pub(crate) update: ContextUpdate,
 }
 
-/// Returns a update and all updates before it, oldest first.
+/// Returns an update and all updates before it, oldest first.
 pub(crate) fn updates(
     connection: &mut dyn Connection,
     key: Option<i64>,
 ) -> Result<Vec<StoredUpdate>> {
     let sql = format!(
         "{CHAIN} SELECT f.head, f.packed, f.slots, {}, f.branch, f.position, f.generation, \
-         f.cleared, g.number, g.created, {FOLD}, {} FROM chain c JOIN frozen f ON f.key = c.key \
+         f.cleared, g.number, g.created, {FOLD}, {}, f.previous FROM chain c JOIN frozen f ON f.key = c.key \
          LEFT JOIN generation g ON g.key = f.generation ORDER BY f.key",
         checksum::FROZEN.intact(connection.dialect(), "f."),
         checksum::GENERATION.intact(connection.dialect(), "g.")
     );
     let mut updates = Vec::new();
     let mut generation = None;
-    for mut row in connection.rows(&sql, values![key])? {
+    let rows = connection.rows(&sql, values![key])?;
+    // The oldest update has no previous one, unless that is missing.
+    let is_whole = rows.first().map_or(key.is_none(), |row| row.maybe_int(16).is_none());
+    if !is_whole {
+        return Err(connection.damaged(unreadable()));
+    }
+    for mut row in rows {
         let parsed = parse_row(&mut row).filter(|_| row.int(15) == 1);
         let (StoredHead { head, past }, slots) =
             parsed.ok_or_else(|| connection.damaged(unreadable()))?;
@@ -143,7 +150,11 @@ fn insert(
     update: &ContextUpdate,
 ) -> Result<i64> {
     let failed = |error: serde_json::Error| {
-        LogError::Refused(format!("cannot store the request context: {error}").into())
+        LogError::refused(phrase!(
+            "log-request-context",
+            "cannot store the request context: {cause}",
+            cause = Phrase::from(error.to_string())
+        ))
     };
     let head = serde_json::to_string(&StoredHead { head: update.head.clone(), past: update.past })
         .map_err(failed)?;
@@ -174,7 +185,7 @@ pub(crate) fn current(
     session: &Session,
     cleared: u64,
 ) -> Result<Option<RequestContext>> {
-    let Some(key) = session.frozen else { return Ok(None) };
+    let Some(key) = session.request_context else { return Ok(None) };
     let stored = connection.row("SELECT cleared FROM frozen WHERE key = $1", values![key])?;
     match stored {
         Some(row) if row.count(0) == cleared => load(connection, key).map(Some),

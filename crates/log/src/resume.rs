@@ -6,20 +6,21 @@ use std::collections::HashMap;
 
 use waterline::history::{History, Past};
 use waterline::message::Message;
-use waterline::plan::{Generation, StoredItem, StoredSlot};
+use waterline::plan::{Generation, StoredSlot, StoredView};
 use waterline::tokens::Counter;
 
-use crate::bulk;
+use crate::bulk::{self, Stretch};
 use crate::clear::cleared;
 use crate::error::Result;
 use crate::import::Parse;
 use crate::log::Log;
-use crate::numbering::numbering;
+use crate::numbering::set_numbering;
 use crate::read::each;
+use crate::recent;
 use crate::request_context::{self, RequestContext};
 use crate::session::{self, Session};
 use crate::store::Connection;
-use crate::tree::{Path, Run, Tip};
+use crate::tree::{Path, Tip};
 
 /// A session that is ready for its next call.
 #[derive(Clone, Debug)]
@@ -29,7 +30,7 @@ pub struct Resumed {
     pub session: Session,
     /// The stored request context; empty if there is none.
     pub generation: Generation,
-    /// The messages since; the whole history if there is no stored request context.
+    /// The messages since; the whole history without a stored request context.
     pub history: History,
     /// How many messages at the start are left out because the session was cleared.
     pub cleared: u64,
@@ -37,7 +38,7 @@ pub struct Resumed {
 
 /// The number of messages from which loading uses all cores. For fewer, starting the threads costs
 /// more than they save.
-const BULK_THRESHOLD: u64 = 2_000;
+pub(crate) const BULK_THRESHOLD: u64 = 2_000;
 
 impl Log {
     /// Resumes a session.
@@ -45,16 +46,32 @@ impl Log {
     /// # Errors
     /// If the session does not exist, or its request context or a message is damaged.
     pub fn resume(&self, session: &str, counter: &Counter, parse: Parse) -> Result<Resumed> {
-        self.resume_with(session, counter, parse, BULK_THRESHOLD)
+        self.resume_with(session, counter, parse, BULK_THRESHOLD, usize::MAX)
     }
 
-    /// Like [`Log::resume`], with a bulk threshold that tests can lower.
+    /// Like [`Log::resume`], but leaves old messages unread, as [`Log::recent_history`] does, if
+    /// the session has no request context and many more than the `newest` messages.
+    ///
+    /// # Errors
+    /// As [`Log::resume`].
+    pub fn resume_recent(
+        &self,
+        session: &str,
+        counter: &Counter,
+        parse: Parse,
+        newest: usize,
+    ) -> Result<Resumed> {
+        self.resume_with(session, counter, parse, BULK_THRESHOLD, newest)
+    }
+
+    /// Like [`Log::resume_recent`], with a bulk threshold that tests can lower.
     fn resume_with(
         &self,
         session: &str,
         counter: &Counter,
         parse: Parse,
         bulk_threshold: u64,
+        newest: usize,
     ) -> Result<Resumed> {
         let (mut resumed, rest) = self.read(|connection| {
             let session = session::load(connection, session)?;
@@ -67,8 +84,12 @@ impl Log {
             };
             set_numbering(connection, &mut history, &session, cleared)?;
             let after = cleared + history.len() as u64;
-            let rest =
-                load_few(connection, &mut history, session.tip, after, parse, bulk_threshold)?;
+            let rest = if history.is_empty() && is_much_longer(session.tip.position - after, newest)
+            {
+                recent::stretches(connection, session.tip, after, newest, &[])?
+            } else {
+                load_few(connection, &mut history, session.tip, after, parse, bulk_threshold)?
+            };
             Ok((Resumed { session, generation, history, cleared }, rest))
         })?;
         bulk::load(self, &mut resumed.history, &rest, parse)?;
@@ -105,17 +126,9 @@ impl Log {
     }
 }
 
-/// Lets the numbers of a history's messages continue those before the clear mark.
-fn set_numbering(
-    connection: &mut dyn Connection,
-    history: &mut History,
-    session: &Session,
-    cleared: u64,
-) -> Result<()> {
-    let numbering = numbering(connection, session)?;
-    let before = usize::try_from(numbering.count(cleared)).unwrap_or(usize::MAX);
-    history.set_numbering(before, numbering.prompts_after(cleared));
-    Ok(())
+/// Returns whether enough messages are older than the newest ones to leave them unread.
+const fn is_much_longer(messages: u64, newest: usize) -> bool {
+    messages / 3 * 2 > newest as u64
 }
 
 /// Appends the messages after position `after` up to `tip` to a history. Does not count the tokens
@@ -128,9 +141,9 @@ fn load_few(
     after: u64,
     parse: Parse,
     bulk_threshold: u64,
-) -> Result<Vec<Run>> {
+) -> Result<Vec<Stretch>> {
     if tip.position.saturating_sub(after) >= bulk_threshold {
-        return Ok(Path::of(connection, tip)?.runs(after).collect());
+        return Ok(Path::of(connection, tip)?.runs(after).map(Stretch::with_texts).collect());
     }
     let name = history.counter().name();
     each(connection, tip, after..tip.position, &mut |entry| {
@@ -175,11 +188,11 @@ impl Reader {
         slots: &[StoredSlot],
         past: Past,
     ) -> Result<HashMap<usize, Message>> {
-        let items = slots.iter().flat_map(|slot| &slot.items);
-        let mut wanted: Vec<usize> = items
-            .filter_map(|item| match item {
-                StoredItem::Source(index) => Some(*index).filter(|&index| index < past.messages),
-                StoredItem::Made(_) => None,
+        let views = slots.iter().flat_map(|slot| &slot.views);
+        let mut wanted: Vec<usize> = views
+            .filter_map(|view| match view {
+                StoredView::Source(index) => Some(*index).filter(|&index| index < past.messages),
+                StoredView::Made(_) => None,
             })
             .collect();
         wanted.sort_unstable();
@@ -306,8 +319,8 @@ mod tests {
         log.clear("s").unwrap();
         let tip = log.session("s").unwrap().tip;
         log.append("s", tip, (1_000..1_020).map(incoming).collect()).unwrap();
-        let bulk = log.resume_with("s", &counter(), parse, 20).unwrap();
-        let plain = log.resume_with("s", &counter(), parse, 21).unwrap();
+        let bulk = log.resume_with("s", &counter(), parse, 20, usize::MAX).unwrap();
+        let plain = log.resume_with("s", &counter(), parse, 21, usize::MAX).unwrap();
         assert_eq!((plain.cleared, plain.history.len()), (MESSAGES as u64, 20));
         assert_same(&bulk.history, &plain.history);
     }

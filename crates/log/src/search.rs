@@ -42,6 +42,7 @@ pub struct Hit {
 
 /// An artifact that a search found.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct FoundArtifact {
     /// The hash of its bytes, as 64 hexadecimal digits. [`Log::artifact`] takes it.
     pub hash: String,

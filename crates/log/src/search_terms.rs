@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use waterline::message::{Body, Message, Part};
 use waterline::tokens::is_cjk;
 
-/// The most bytes of terms that are indexed per message. A `tsvector` of PostgreSQL holds at most
-/// one megabyte.
+/// Maximum number of bytes of terms that are indexed per message. A `tsvector` of PostgreSQL holds
+/// at most one megabyte.
 const MAX_INDEXED_BYTES: usize = 600_000;
 
 /// How much of an artifact can be searched.

@@ -1,6 +1,8 @@
 //! Summaries of a session's messages. The newest ten versions are kept, so that after a rewind the
 //! newest version that is still valid can be used.
 
+use waterline::phrase;
+
 use crate::error::{LogError, Result};
 use crate::id::Id;
 use crate::log::Log;
@@ -65,16 +67,15 @@ impl Log {
         self.write(move |connection| {
             let session = session::lock(connection, &id)?;
             let path = Path::of(connection, session.tip)?;
-            let last = path.at(summary.until).filter(|_| summary.start < summary.until);
-            let last = last.ok_or_else(|| {
-                LogError::Refused(
-                    format!(
-                        "session {id} has no messages {} to {}",
-                        summary.start + 1,
-                        summary.until
-                    )
-                    .into(),
-                )
+            let end = path.at(summary.until).filter(|_| summary.start < summary.until);
+            let last = end.ok_or_else(|| {
+                LogError::refused(phrase!(
+                    "log-summary-messages",
+                    "session {id} has no messages {start} to {end}",
+                    id = &id,
+                    start = (summary.start + 1).to_string(),
+                    end = summary.until.to_string()
+                ))
             })?;
             let sql = "SELECT version, created FROM summary \
                        WHERE session = $1 AND branch = $2 AND position = $3 AND text = $4";

@@ -61,11 +61,21 @@ pub(crate) fn put(connection: &mut dyn Connection, definitions: &[u8]) -> Result
 }
 
 pub(crate) fn read(connection: &mut dyn Connection, name: &str) -> Result<Vec<u8>> {
+    read_from(connection, "toolset", name)
+}
+
+/// Reads definitions from the table as a query names it.
+pub(crate) fn read_from(
+    connection: &mut dyn Connection,
+    table: &str,
+    name: &str,
+) -> Result<Vec<u8>> {
     let missing =
         || LogError::Missing { what: "tool definitions", id: name.chars().take(80).collect() };
     let known = blake3::Hash::from_hex(name).map_err(|_| missing())?;
-    let sql = "SELECT packed, bytes, size FROM toolset WHERE hash = $1";
-    let mut row = connection.row(sql, values![known.as_bytes().as_slice()])?.ok_or_else(missing)?;
+    let sql = format!("SELECT packed, bytes, size FROM {table} WHERE hash = $1");
+    let mut row =
+        connection.row(&sql, values![known.as_bytes().as_slice()])?.ok_or_else(missing)?;
     let bytes = decompress(row.int(0), row.bytes(1), row.size(2))
         .filter(|bytes| blake3::hash(bytes) == known);
     bytes.ok_or_else(|| {

@@ -56,21 +56,22 @@ pub(crate) struct Run {
 }
 
 impl Path {
+    /// Returns the path with these runs, newest first.
+    pub(crate) const fn new(runs: Vec<Run>) -> Self {
+        Self { runs }
+    }
+
     pub(crate) fn of(connection: &mut dyn Connection, tip: Tip) -> Result<Self> {
         // UNION, not UNION ALL: it ends even if a damaged branch is its own ancestor.
-        let sql = "WITH RECURSIVE way (branch, after, upto, parent) AS (\
+        let sql = "WITH RECURSIVE path (branch, after, upto, parent) AS (\
                      SELECT key, fork, CAST($2 AS BIGINT), parent FROM branch WHERE key = $1 \
                      UNION \
-                     SELECT b.key, b.fork, w.after, b.parent \
-                     FROM way w JOIN branch b ON b.key = w.parent) \
-                   SELECT branch, after, upto FROM way";
+                     SELECT b.key, b.fork, p.after, b.parent \
+                     FROM path p JOIN branch b ON b.key = p.parent) \
+                   SELECT branch, after, upto FROM path";
         let rows = connection.rows(sql, values![tip.branch, tip.position])?;
-        let runs = rows.iter().map(|row| Run {
-            branch: row.int(0),
-            after: row.count(1),
-            upto: row.count(2),
-        });
-        let mut runs: Vec<Run> = runs.collect();
+        let run = |row: &Row| Run { branch: row.int(0), after: row.count(1), upto: row.count(2) };
+        let mut runs: Vec<Run> = rows.iter().map(run).collect();
         runs.sort_by_key(|run| std::cmp::Reverse(run.upto));
         Ok(Self { runs })
     }

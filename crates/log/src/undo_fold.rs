@@ -19,7 +19,7 @@ impl Log {
         let now = self.now();
         self.write(move |connection| {
             let session = session::load(connection, &id)?;
-            let Some(key) = session.frozen else {
+            let Some(key) = session.request_context else {
                 return Err(nothing_to_undo(&id));
             };
             let generation = generation_of(connection, key)?;

@@ -12,7 +12,7 @@ use crate::store::{Connection, Row, values};
 pub struct Usage {
     /// How many messages the session had after the call.
     pub position: u64,
-    /// The model.
+    /// The model that was called.
     pub model: String,
     /// Prompt tokens that were not cached.
     pub input: u64,

@@ -27,6 +27,7 @@ pub type Vectors = HashMap<Id, Vec<f32>>;
 
 /// A message without a vector.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Unencoded {
     /// The id of the message.
     pub id: Id,
@@ -35,9 +36,9 @@ pub struct Unencoded {
 }
 
 impl Log {
-    /// Returns user messages that have no vector of an encoder yet, those stored last first. Of
-    /// messages with the same content one is returned. Fewer than `limit` do not mean that there
-    /// are no more; none does.
+    /// Returns user messages that have no vector of an encoder yet, the newest first. Messages with
+    /// the same content are returned once. There may be more even if fewer than `limit` are
+    /// returned; only an empty result means that none are left.
     ///
     /// # Errors
     /// If the log cannot be read.

@@ -1,5 +1,6 @@
-//! Verifies a log: hashes every message, artifact and list of tools again, compares every row and the
-//! terms of the search index with their checksums, and follows every session to its first message.
+//! Verifies a log: hashes every message, artifact and list of tools again, compares every row and
+//! the terms of the search index with their checksums, and follows every session to its first
+//! message.
 
 use std::collections::HashSet;
 
@@ -52,17 +53,17 @@ impl Log {
         let mut report = Verified::default();
         match self.store().check() {
             Ok(problems) => report.problems = problems,
-            Err(error) => report.problems.push(cause(error)),
+            Err(error) => report.problems.push(error.damage()),
         }
         self.read(|connection| {
             let counted = connection.number("SELECT COUNT(*) FROM message", &[]);
             let total = counted.map_or(0, |total| u64::try_from(total).unwrap_or_default());
             let mut done = 0;
-            let mut step = || {
+            let mut checked = || {
                 done += 1;
                 progress(done, total);
             };
-            let outcome = check_messages(connection, &mut report, &mut step);
+            let outcome = check_messages(connection, &mut report, &mut checked);
             report.add(phrase!("damage-messages", "messages"), outcome);
             let outcome = check_sessions(connection, &mut report);
             report.add(phrase!("damage-sessions", "sessions"), outcome);
@@ -84,29 +85,21 @@ impl Verified {
     fn add(&mut self, what: Phrase, outcome: Result<()>) {
         if let Err(error) = outcome {
             let problem =
-                phrase!("damage-of", "{what}: {cause}", what = what, cause = cause(error));
+                phrase!("damage-of", "{what}: {cause}", what = what, cause = error.damage());
             self.problems.push(problem);
         }
     }
 }
 
-/// Returns what an error says about the damage.
-fn cause(error: LogError) -> Phrase {
-    match error {
-        LogError::Damaged { text, .. } => text,
-        other => phrase!("damage-error", "{text}", text = other.to_string()),
-    }
-}
-
-/// Returns the name of a branch.
-fn branch_name(branch: i64) -> Phrase {
+/// Names a branch by its key, since branches have no other name.
+pub(crate) fn branch_name(branch: i64) -> Phrase {
     phrase!("damage-branch", "branch {key}", key = branch.to_string())
 }
 
 fn check_messages(
     connection: &mut dyn Connection,
     report: &mut Verified,
-    step: &mut dyn FnMut(),
+    checked: &mut dyn FnMut(),
 ) -> Result<()> {
     let branches =
         connection.rows("SELECT key, parent, fork, last FROM branch ORDER BY key", &[])?;
@@ -117,7 +110,8 @@ fn check_messages(
             None => Ok(None),
         };
         let before = report.problems.len();
-        let outcome = parent.and_then(|parent| check_branch(connection, report, run, parent, step));
+        let outcome =
+            parent.and_then(|parent| check_branch(connection, report, run, parent, checked));
         report.add(branch_name(run.branch), outcome);
         if report.problems.len() > before {
             let sessions = sessions_on(connection, run.branch).unwrap_or_default();
@@ -161,12 +155,12 @@ fn check_branch(
     report: &mut Verified,
     run: Run,
     mut parent: Option<Id>,
-    step: &mut dyn FnMut(),
+    checked: &mut dyn FnMut(),
 ) -> Result<()> {
     let mut position = run.after;
     let whole = Run { upto: u64::try_from(i64::MAX).unwrap_or_default(), ..run };
     each_result_of_run(connection, whole, &mut |key, entry| {
-        step();
+        checked();
         position += 1;
         if key.position != position {
             report.problems.push(phrase!(
@@ -213,7 +207,7 @@ fn check_sessions(connection: &mut dyn Connection, report: &mut Verified) -> Res
         let path = Path::of(connection, session.tip)?;
         let length: u64 = path.runs(0).map(|run| run.upto.saturating_sub(run.after)).sum();
         let has_path = length == session.tip.position;
-        let has_sent = match session.frozen {
+        let has_sent = match session.request_context {
             Some(key) => {
                 connection.row("SELECT key FROM frozen WHERE key = $1", values![key])?.is_some()
             }

@@ -1,17 +1,26 @@
 //! The thread pool that runs the blocking work of an [`AsyncLog`](crate::AsyncLog). Threads start
 //! on demand, at most one per connection of the log. Queued jobs always run, even if their caller
-//! no longer waits.
+//! no longer waits. A caller that can wait gets a [`Permit`] first, which limits the queue.
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
 type Job = Box<dyn FnOnce() + Send>;
+
+/// A place among the operations of a log that wait or run
+/// ([`Options::queue`](crate::Options::queue)). Dropping it frees the place.
+#[derive(Debug)]
+#[must_use = "the place is free again when this is dropped"]
+pub struct Permit(#[expect(dead_code, reason = "held until it is dropped")] OwnedSemaphorePermit);
 
 /// A bounded thread pool with one queue.
 pub(crate) struct Workers {
     queue: Arc<Queue>,
+    permits: Arc<Semaphore>,
     max_threads: usize,
     threads: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -30,8 +39,24 @@ struct State {
 }
 
 impl Workers {
-    pub(crate) fn new(max_threads: NonZeroUsize) -> Self {
-        Self { queue: Arc::default(), max_threads: max_threads.get(), threads: Mutex::default() }
+    pub(crate) fn new(max_threads: NonZeroUsize, max_jobs: NonZeroUsize) -> Self {
+        let max_jobs = max_jobs.get().min(Semaphore::MAX_PERMITS);
+        Self {
+            queue: Arc::default(),
+            permits: Arc::new(Semaphore::new(max_jobs)),
+            max_threads: max_threads.get(),
+            threads: Mutex::default(),
+        }
+    }
+
+    /// Waits for a place in the queue. Returns `None` if there will be none.
+    pub(crate) async fn permit(&self) -> Option<Permit> {
+        Arc::clone(&self.permits).acquire_owned().await.ok().map(Permit)
+    }
+
+    /// Returns a place in the queue, if one is free.
+    pub(crate) fn try_permit(&self) -> Option<Permit> {
+        Arc::clone(&self.permits).try_acquire_owned().ok().map(Permit)
     }
 
     pub(crate) const fn max_threads(&self) -> usize {

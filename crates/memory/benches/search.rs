@@ -41,7 +41,7 @@ struct Owned {
 impl Owned {
     fn message(&self) -> Message<'_> {
         let date = Some(date(2024, 1, 1));
-        Message { session: &self.session, speaker: self.speaker, date, text: &self.text }
+        Message::new(&self.session, self.speaker, &self.text).with_date(date)
     }
 }
 

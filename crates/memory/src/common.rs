@@ -1,5 +1,5 @@
-//! Words that are common everywhere. How rare a word is among the messages of one user says little
-//! if they are few: in a hundred notes, "try" may be as rare as "telescope".
+//! Words that are common everywhere. With few messages, the rarity of a word says little: in a
+//! hundred notes, "try" may be as rare as "telescope".
 
 use std::sync::LazyLock;
 

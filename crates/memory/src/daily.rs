@@ -10,7 +10,7 @@ use rustix::fs::OFlags;
 
 use crate::day_journal::DayJournal;
 use crate::notes::{
-    Source, lock, open, read_small, recover, replace, swaps, when_saved, without_secrets,
+    FileError, Source, lock, open, read_small, recover, replace, swaps, when_saved, without_secrets,
 };
 
 /// How much of a file is searched, from its end, where the newest lines are.
@@ -44,12 +44,13 @@ impl fmt::Display for Section {
     }
 }
 
-/// A line of a day.
+/// One bullet point of a daily file.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct DayLine {
     /// The day, as `YYYY-MM-DD`.
     pub day: String,
-    /// The line.
+    /// The line without its bullet point.
     pub text: String,
     /// The message that its entry is from, if it is known.
     pub source: Option<Source>,
@@ -143,8 +144,7 @@ impl DayFiles {
                 Err(theirs) => before = theirs,
             }
         }
-        let why = format!("{} is replaced by another program all the time", path.display());
-        Err(io::Error::new(io::ErrorKind::ResourceBusy, why))
+        Err(io::Error::new(io::ErrorKind::ResourceBusy, FileError::Busy(path.clone())))
     }
 
     /// Returns the newest lines, newest first, each with its day.
@@ -192,8 +192,11 @@ fn lines_of(text: &str, day: &str) -> Vec<DayLine> {
         } else if let Some(named) = source_in(line) {
             source = Some(named);
         } else if is_content(line) {
-            let (day, text) = (day.to_owned(), line.to_owned());
-            found.push(DayLine { day, text, source: source.clone() });
+            found.push(DayLine {
+                day: day.to_owned(),
+                text: line.to_owned(),
+                source: source.clone(),
+            });
         }
     }
     found

@@ -51,7 +51,7 @@ pub(crate) enum Named {
     Day(Option<i16>, i8, i8),
     /// A month, perhaps without its year.
     Month(Option<i16>, i8),
-    /// A year.
+    /// A whole year, such as 2025.
     Year(i16),
 }
 

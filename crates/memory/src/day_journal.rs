@@ -1,9 +1,9 @@
 //! The entries that the program wrote to the file of a day, so that an editor that saves an older
 //! version of the file does not lose them.
 //!
-//! As with `MEMORY.md`, only the newest entries can be lost this way, all of them together, and each
-//! is restored once. If it is missing again, a person deleted it. An entry is recorded before it is
-//! written, so that the next process writes it if this one is killed.
+//! As with `MEMORY.md`, only the newest entries can be lost this way, all of them together, and
+//! each is restored once. If it is missing again, a person deleted it. An entry is recorded before
+//! it is written, so that the next process writes it if this one is killed.
 
 use std::collections::HashSet;
 use std::io::{self, Write as _};

@@ -29,7 +29,7 @@ pub fn excerpt(text: &str, words: &[String], max: usize) -> String {
         numbers.dedup();
         numbers.len()
     };
-    // The first of the best places.
+    // Of several equally good positions, the first.
     let places: Vec<usize> = places.collect();
     let best = places.iter().rev().max_by_key(|&&place| distinct(place)).copied().unwrap_or(0);
     let from = best.saturating_sub(lead).min(chars.len() - max);

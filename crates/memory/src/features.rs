@@ -11,7 +11,7 @@ use crate::weights::Weights;
 const K1: f64 = 0.9;
 const B: f64 = 0.6;
 /// The share of a neighbor's score, at distance one and two.
-const NEIGHBOURS: [f64; 2] = [0.3, 0.1];
+const NEIGHBORS: [f64; 2] = [0.3, 0.1];
 /// The share of a topic that the next message has.
 const TOPIC: f64 = 0.96;
 /// The number of messages that the score of a session is computed from.
@@ -22,11 +22,11 @@ const SESSION_BEST: usize = 3;
 pub(crate) struct Features {
     own: Vec<f64>,
     near: Vec<f64>,
-    /// By session.
+    /// How well the whole session of each message matches.
     sessions: Vec<f64>,
     /// Empty without discussions.
     topics: Vec<f64>,
-    /// By speaker.
+    /// Whether the question names the speaker of each message.
     speakers: Vec<f64>,
     /// Empty if the question names no date.
     dates: Vec<f64>,
@@ -75,7 +75,7 @@ impl Features {
     pub(crate) fn new(index: &Index, question: &Question) -> Self {
         let mut own = matches(index, question);
         weigh(index, &mut own, question.kind.program_share());
-        let near = near(index, &own);
+        let near = neighbor_shares(index, &own);
         let mut features = Self {
             sessions: by_session(index, &own, &near),
             topics: topics(index, &own),
@@ -113,7 +113,7 @@ impl Features {
             }
         }
         weigh(index, &mut self.dense, question.kind.program_share());
-        self.dense_near = near(index, &self.dense);
+        self.dense_near = neighbor_shares(index, &self.dense);
     }
 
     /// Returns the score of every message: the same as the sum of its shares, in one fast pass.
@@ -169,11 +169,11 @@ impl Features {
         }
     }
 
-    /// Returns the neighbor with the best words of its own.
-    pub(crate) fn best_neighbour(&self, index: &Index, message: usize) -> Option<usize> {
+    /// Returns the neighbor whose own words match best.
+    pub(crate) fn best_neighbor(&self, index: &Index, message: usize) -> Option<usize> {
         let own = |at: usize| self.own.get(at).copied().unwrap_or(0.0);
-        let neighbours = index.neighbours(message).filter(|&(_, at)| own(at) > 0.0);
-        let shares = neighbours.map(|(distance, at)| (share(distance) * own(at), at));
+        let neighbors = index.neighbors(message).filter(|&(_, at)| own(at) > 0.0);
+        let shares = neighbors.map(|(distance, at)| (share(distance) * own(at), at));
         shares.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, at)| at)
     }
 }
@@ -229,11 +229,11 @@ fn to_unit(values: &mut [f64]) {
 }
 
 fn share(distance: usize) -> f64 {
-    NEIGHBOURS.get(distance.wrapping_sub(1)).copied().unwrap_or(0.0)
+    NEIGHBORS.get(distance.wrapping_sub(1)).copied().unwrap_or(0.0)
 }
 
 /// Returns for each message the shares of its neighbors' values.
-fn near(index: &Index, values: &[f64]) -> Vec<f64> {
+fn neighbor_shares(index: &Index, values: &[f64]) -> Vec<f64> {
     let mut near = vec![0.0; values.len()];
     let value = |at: usize| values.get(at).copied().unwrap_or(0.0);
     for message in 0..values.len() {

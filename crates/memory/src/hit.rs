@@ -20,7 +20,7 @@ pub enum Reason {
     /// It has these words of the question.
     Words(Vec<String>),
     /// This message next to it has words of the question.
-    Neighbour(usize),
+    Neighbor(usize),
     /// Its session has other messages that fit.
     Session,
     /// The question names its author.
@@ -29,7 +29,7 @@ pub enum Reason {
     Date,
     /// It has a standing instruction.
     Instruction,
-    /// It has a preference.
+    /// It states a preference of the user.
     Preference,
     /// Its meaning is similar to the question.
     Meaning,

@@ -17,6 +17,7 @@ use crate::terms::{each_term, is_single_character};
 
 /// One message to be found again.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Message<'a> {
     /// The session that it belongs to. Messages of one session are added in order; messages of
     /// several sessions may alternate.
@@ -25,8 +26,23 @@ pub struct Message<'a> {
     pub speaker: &'a str,
     /// The day it was written. A message without one has the day of the message before it.
     pub date: Option<Date>,
-    /// Its text.
+    /// What is searched.
     pub text: &'a str,
+}
+
+impl<'a> Message<'a> {
+    /// Creates a message without a day of its own.
+    #[must_use]
+    pub const fn new(session: &'a str, speaker: &'a str, text: &'a str) -> Self {
+        Self { session, speaker, date: None, text }
+    }
+
+    /// Sets the day it was written.
+    #[must_use]
+    pub const fn with_date(mut self, date: Option<Date>) -> Self {
+        self.date = date;
+        self
+    }
 }
 
 /// An index of messages that are searched together. Never add messages of two users to one index:
@@ -97,7 +113,7 @@ pub(crate) struct Session {
 impl Session {
     /// Whether the messages of this session answer each other. The dated notes of one person do
     /// not.
-    pub(crate) const fn is_talk(&self) -> bool {
+    pub(crate) const fn is_conversation(&self) -> bool {
         self.has_several_speakers || self.date.is_none()
     }
 }
@@ -214,31 +230,32 @@ impl Index {
     /// Returns the neighbors before a message, each with its distance, one or two. Neighbors
     /// are in the same conversation and at most a day apart.
     pub(crate) fn earlier(&self, message: usize) -> impl Iterator<Item = (usize, usize)> {
-        self.neighbours_by(message, |entry| entry.previous)
+        self.neighbors_by(message, |entry| entry.previous)
     }
 
     /// Returns the neighbors before and after a message.
-    pub(crate) fn neighbours(&self, message: usize) -> impl Iterator<Item = (usize, usize)> {
-        self.earlier(message).chain(self.neighbours_by(message, |entry| entry.next))
+    pub(crate) fn neighbors(&self, message: usize) -> impl Iterator<Item = (usize, usize)> {
+        self.earlier(message).chain(self.neighbors_by(message, |entry| entry.next))
     }
 
-    fn neighbours_by(
+    fn neighbors_by(
         &self,
         message: usize,
         step: impl Fn(&Entry) -> Option<u32>,
     ) -> impl Iterator<Item = (usize, usize)> {
         let entry = self.messages.get(message);
-        let is_talk =
-            |session: u32| self.sessions.get(session as usize).is_some_and(Session::is_talk);
+        let is_conversation = |session: u32| {
+            self.sessions.get(session as usize).is_some_and(Session::is_conversation)
+        };
         let day = entry.map_or(0, |entry| entry.day);
         let get = |at: u32| self.messages.get(at as usize);
-        let one = entry.filter(|entry| is_talk(entry.session)).and_then(&step);
+        let one = entry.filter(|entry| is_conversation(entry.session)).and_then(&step);
         let two = one.and_then(get).and_then(&step);
-        let neighbour = |distance: usize, at: Option<u32>| {
+        let neighbor = |distance: usize, at: Option<u32>| {
             let is_near = get(at?)?.day.abs_diff(day) <= 1;
             is_near.then_some((distance, at? as usize))
         };
-        [neighbour(1, one), neighbour(2, two)].into_iter().flatten()
+        [neighbor(1, one), neighbor(2, two)].into_iter().flatten()
     }
 
     fn speaker(&mut self, name: &str) -> u32 {

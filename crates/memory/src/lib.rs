@@ -14,7 +14,7 @@
 //!     ("assistant", "Noted."),
 //!     ("user", "Let us plan the trip to Lisbon."),
 //! ] {
-//!     index.add(&Message { session: "s1", speaker, date: None, text });
+//!     index.add(&Message::new("s1", speaker, text));
 //! }
 //! let hits = index.search("Which port does the database use?", 1);
 //! assert_eq!(hits[0].message, 0);
@@ -59,8 +59,8 @@ pub use excerpt::excerpt;
 pub use hit::{Hit, Reason};
 pub use index::{Index, Message};
 pub use memory::Memory;
-pub use notes::{Added, Line, Note, NoteError, Notes, Source, Topic, has_secret};
-pub use pin::{PinKind, pins, sentence_of};
+pub use notes::{Added, FileError, Line, Note, NoteError, Notes, Source, Topic, has_secret};
+pub use pin::{PinKind, fact_in, pins, sentence_of};
 pub use rank::Ranking;
 pub use script::has_cjk;
 pub use searchable::Remembered;

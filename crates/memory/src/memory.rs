@@ -312,8 +312,8 @@ mod tests {
             memory.find("when is the launch?", 1).unwrap()[0].text,
             "The launch is on Monday."
         );
-        memory.keep(Section::Trimmed, "- the harbour opens at nine", None).unwrap();
-        assert_eq!(memory.find("harbour", 1).unwrap().len(), 1);
+        memory.keep(Section::Trimmed, "- the harbor opens at nine", None).unwrap();
+        assert_eq!(memory.find("harbor", 1).unwrap().len(), 1);
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub(crate) struct Question {
 pub(crate) struct Term {
     /// Its number in the index.
     pub number: u32,
-    /// The term itself.
+    /// The word as the index has it.
     pub text: String,
     /// The word of the question, in lower case.
     pub word: String,

@@ -157,10 +157,10 @@ impl Ranking<'_> {
     fn reasons(&self, message: usize) -> Vec<Reason> {
         let shares = self.features.shares(self.index, message, &self.weights);
         let Shares { own, near, session, speaker, date, instruction, preference, .. } = shares;
-        let neighbour = self.features.best_neighbour(self.index, message);
+        let neighbor = self.features.best_neighbor(self.index, message);
         let reasons = [
             (own, Some(Reason::Words(self.words(message)))),
-            (near, neighbour.map(Reason::Neighbour)),
+            (near, neighbor.map(Reason::Neighbor)),
             (session + shares.topic, Some(Reason::Session)),
             (speaker, Some(Reason::Speaker)),
             (date, Some(Reason::Date)),

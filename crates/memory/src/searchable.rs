@@ -12,10 +12,11 @@ use crate::notes::Source;
 
 /// A line that a search found.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Remembered {
     /// The file it is in: `MEMORY.md`, or the day.
     pub place: String,
-    /// The line.
+    /// What the line says.
     pub text: String,
     /// The day it was written, as `YYYY-MM-DD`; empty if a person wrote it to `MEMORY.md`.
     pub day: String,

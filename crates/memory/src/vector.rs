@@ -35,18 +35,27 @@ pub trait Encoder: Send + Sync {
 pub enum TextKind {
     /// A message, as `text_to_encode` returns it.
     Message,
-    /// A question.
+    /// A text that searches.
     Question,
 }
 
 /// An encoder failed.
 #[derive(Debug, thiserror::Error)]
 #[error("the encoder {encoder} failed: {cause}")]
+#[non_exhaustive]
 pub struct EncodeError {
     /// The name of the encoder.
     pub encoder: String,
     /// What went wrong.
     pub cause: String,
+}
+
+impl EncodeError {
+    /// Creates the error of an encoder.
+    #[must_use]
+    pub fn new(encoder: impl Into<String>, cause: impl Into<String>) -> Self {
+        Self { encoder: encoder.into(), cause: cause.into() }
+    }
 }
 
 /// Returns what an encoder reads of a message; nothing if it gets no vector. Messages that no human

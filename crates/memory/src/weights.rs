@@ -3,6 +3,7 @@
 
 /// The weights of the features, each of which is about 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Weights {
     /// The message's own words.
     pub own: f64,
@@ -20,7 +21,7 @@ pub struct Weights {
     pub human: f64,
     /// It has a standing instruction.
     pub instruction: f64,
-    /// It has a preference.
+    /// For a message that states a preference of the user.
     pub preference: f64,
     /// Its vector is close to the question's.
     pub dense: f64,

@@ -7,7 +7,7 @@ use waterline_memory::{Index, Message, PinKind, Reason, Weights, date_of};
 fn index(messages: &[(&str, &str, &str, &str)]) -> Index {
     let mut index = Index::new();
     for (at, (session, speaker, date, text)) in messages.iter().enumerate() {
-        let message = Message { session, speaker, date: date_of(date), text };
+        let message = Message::new(session, speaker, text).with_date(date_of(date));
         assert_eq!(index.add(&message), at);
     }
     index
@@ -47,23 +47,23 @@ fn the_answer_to_a_message_is_found_with_it() {
     assert_eq!(hits[0].message, 1);
     // It shares no word with the question.
     assert_eq!(hits[1].message, 0);
-    assert_eq!(hits[1].reasons[0], Reason::Neighbour(1));
+    assert_eq!(hits[1].reasons[0], Reason::Neighbor(1));
 }
 
 #[test]
-fn dated_notes_of_one_person_are_not_neighbours() {
+fn dated_notes_of_one_person_are_not_neighbors() {
     let notes = [
         ("me", "user", "2024-03-05", "Planted tomatoes."),
         ("me", "user", "2024-03-05", "Called the bank."),
         ("me", "user", "2024-03-05", "Paid the rent."),
     ];
     let hits = index(&notes).search("tomatoes", 3);
-    let is_neighbour = |reason: &Reason| matches!(reason, Reason::Neighbour(_));
-    assert!(!hits.iter().any(|hit| hit.reasons.iter().any(is_neighbour)), "{hits:?}");
+    let is_neighbor = |reason: &Reason| matches!(reason, Reason::Neighbor(_));
+    assert!(!hits.iter().any(|hit| hit.reasons.iter().any(is_neighbor)), "{hits:?}");
 }
 
 #[test]
-fn neighbours_are_those_of_the_session_even_if_sessions_take_turns() {
+fn neighbors_are_those_of_the_session_even_if_sessions_take_turns() {
     let mixed = [
         ("s1", "user", "", "Where is the telescope?"),
         ("s2", "user", "", "Dinner is at eight."),
@@ -193,7 +193,7 @@ fn adding_later_messages_changes_what_is_rare() {
     let mut index = index(&[("s", "user", "", "apple pear"), ("s", "user", "", "apple plum")]);
     for at in 0..20 {
         let text = format!("pear number {at}");
-        index.add(&Message { session: "t", speaker: "user", date: None, text: &text });
+        index.add(&Message::new("t", "user", &text));
     }
     assert_eq!(order(&index, "pear plum")[0], 1);
     assert_eq!(index.len(), 22);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use waterline::json::{self, Fields};
 use waterline::message::Message;
+use waterline::phrase;
 use waterline::phrase::Phrase;
 
 use crate::answer::Answer;
@@ -43,8 +44,8 @@ const SHAPE_HINTS: &[&str] = &["schema", "structured", "grammar", "json mode"];
 const UNSUPPORTED: &[&str] =
     &["unsupported", "not supported", "does not support", "unavailable", "cannot"];
 
-/// Phrases by which servers report that they could not parse a tool call that the model wrote, in lower
-/// case.
+/// Phrases by which servers report that they could not parse a tool call that the model wrote, in
+/// lower case.
 const UNPARSED_CALL: &[&str] = &[
     // llama.cpp
     "parse tool call",
@@ -64,21 +65,30 @@ const UNPARSED_CALL: &[&str] = &[
 const SPENT: [&str; 3] =
     ["insufficient_quota", "billing_hard_limit_reached", "credit balance is too low"];
 
-/// The most characters of an unexpected response that an error message quotes.
+/// Maximum number of characters of an unexpected response that an error message quotes.
 const QUOTED_CHARS: usize = 200;
 
 /// An HTTP error response from a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Refused {
-    /// The HTTP status.
+    /// The status code of HTTP.
     pub status: u16,
-    /// The response headers.
+    /// The headers, some of which say how long to wait.
     pub headers: Vec<(String, String)>,
     /// The response body, unchanged.
     pub body: String,
+    /// The address that was called; empty for a model that is not reached over HTTP.
+    pub url: String,
 }
 
 impl Refused {
+    /// Creates an error response.
+    #[must_use]
+    pub const fn new(status: u16, headers: Vec<(String, String)>, body: String) -> Self {
+        Self { status, headers, body, url: String::new() }
+    }
+
     /// Returns the value of a header.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&str> {
@@ -129,10 +139,30 @@ pub enum CallError {
     /// The connection to the server failed.
     #[error("could not connect to {url}: {text}; is the server running at that address?")]
     Connect {
-        /// The address.
+        /// The address of the request, without secrets.
         url: String,
-        /// The cause.
+        /// What failed.
         text: Phrase,
+    },
+    /// The address is an HTTPS URL, and the server does not speak TLS.
+    #[error("{url}: the server does not speak TLS; use http:// in the address")]
+    NoTls {
+        /// The address of the request, without secrets.
+        url: String,
+    },
+    /// The address is an HTTP URL, and the server expects TLS.
+    #[error("{url}: the server expects TLS; use https:// in the address")]
+    ExpectsTls {
+        /// The address of the request, without secrets.
+        url: String,
+    },
+    /// The certificate of the server is not accepted.
+    #[error("{url}: the server's certificate is not accepted: {cause}")]
+    Certificate {
+        /// The address of the request, without secrets.
+        url: String,
+        /// Why the certificate is rejected.
+        cause: Phrase,
     },
     /// The base address contains a user name, a password, a query or a fragment.
     #[error(
@@ -149,9 +179,9 @@ pub enum CallError {
     /// The server did not respond in time.
     #[error("{url}: timed out after {} s waiting for a response", after.as_secs_f64())]
     Timeout {
-        /// The address.
+        /// The address of the request, without secrets.
         url: String,
-        /// The timeout.
+        /// How long the call waited.
         after: Duration,
     },
     /// The server responded with an HTTP error.
@@ -160,9 +190,9 @@ pub enum CallError {
     /// The response is neither an event stream nor an answer.
     #[error("{url}: expected an event stream, got {}; check the base URL", quoted(body))]
     NotAStream {
-        /// The address.
+        /// The address of the request, without secrets.
         url: String,
-        /// The response body.
+        /// What the server sent instead.
         body: String,
     },
     /// The response has no log-probabilities of the prompt.
@@ -172,9 +202,9 @@ pub enum CallError {
         quoted(body)
     )]
     NoLogprobs {
-        /// The address.
+        /// The address of the request, without secrets.
         url: String,
-        /// The response body.
+        /// What the server sent instead.
         body: String,
     },
     /// The response does not have a vector for each text.
@@ -184,9 +214,9 @@ pub enum CallError {
         quoted(body)
     )]
     NoVectors {
-        /// The address.
+        /// The address of the request, without secrets.
         url: String,
-        /// The response body.
+        /// What the server sent instead.
         body: String,
     },
     /// The provider reported an error in the middle of an answer.
@@ -194,15 +224,15 @@ pub enum CallError {
     Failed {
         /// The provider's error, unchanged.
         body: String,
-        /// The partial answer.
+        /// What arrived before the error.
         answer: Box<Answer>,
     },
     /// The stream was interrupted.
     #[error("stream interrupted: {text}")]
     Interrupted {
-        /// The cause.
-        text: String,
-        /// The partial answer.
+        /// What failed.
+        text: Phrase,
+        /// What arrived before the interruption.
         answer: Box<Answer>,
     },
 }
@@ -219,7 +249,7 @@ impl CallError {
     /// Creates a [`CallError::Refused`] for models that are not reached over HTTP. The status
     /// decides whether the call is retried.
     pub fn refused(status: u16, body: impl Into<String>) -> Self {
-        Self::Refused(Refused { status, headers: Vec::new(), body: body.into() })
+        Self::Refused(Refused::new(status, Vec::new(), body.into()))
     }
 
     /// Creates a transient [`CallError::Failed`] with the provider's error text.
@@ -232,7 +262,7 @@ impl CallError {
     pub fn no_answer(text: String) -> Self {
         let messages = (!text.is_empty()).then(|| Message::assistant(text)).into_iter().collect();
         Self::Interrupted {
-            text: "the stream ended without an answer".to_owned(),
+            text: phrase!("stream-no-answer", "the stream ended without an answer"),
             answer: Box::new(Answer { messages, ..Answer::default() }),
         }
     }
@@ -259,9 +289,12 @@ impl CallError {
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
-            Self::SecretInUrl | Self::InvalidUrl(_) => "address",
+            Self::SecretInUrl
+            | Self::InvalidUrl(_)
+            | Self::NoTls { .. }
+            | Self::ExpectsTls { .. } => "address",
             Self::Key => "key",
-            Self::Connect { .. } => "connect",
+            Self::Connect { .. } | Self::Certificate { .. } => "connect",
             Self::Timeout { .. } => "timeout",
             Self::Refused(_) => "refused",
             Self::NotAStream { .. } => "malformed",
@@ -317,20 +350,4 @@ impl CallError {
             _ => None,
         }
     }
-}
-
-/// Joins the causes of an error, outermost first. The error's own text is omitted: it may contain
-/// an address with a key in it.
-pub(crate) fn causes(error: &dyn std::error::Error) -> String {
-    let mut texts: Vec<String> = Vec::new();
-    let mut next = error.source();
-    while let Some(source) = next {
-        let text = source.to_string();
-        // Some errors repeat their cause in their text.
-        if !texts.last().is_some_and(|last| last.contains(&text)) {
-            texts.push(text);
-        }
-        next = source.source();
-    }
-    if texts.is_empty() { "unknown cause".to_owned() } else { texts.join(": ") }
 }

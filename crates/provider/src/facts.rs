@@ -1,6 +1,7 @@
 //! Asks a model server what it knows about a model: the context window and the price. Each server
 //! program has its own field or endpoint for them.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join5;
@@ -8,6 +9,8 @@ use reqwest::header::HeaderMap;
 use serde_json::{Value, json};
 
 use crate::address::{client, is_local};
+use crate::connect::connect_error;
+use crate::error::CallError;
 
 /// The timeout for a server on this machine.
 const LOCAL_TIMEOUT: Duration = Duration::from_millis(400);
@@ -28,10 +31,17 @@ pub struct ModelFacts {
     pub window: Option<usize>,
     /// The price, if the server lists prices.
     pub price: Option<ReportedPrice>,
+    /// Whether the server lists other models, and not this one.
+    pub is_missing: bool,
+    /// Whether no connection to the server could be made.
+    pub is_unreachable: bool,
+    /// Whether its list of models has the form of OpenAI's, and not of another provider's.
+    pub lists_like_openai: bool,
 }
 
 /// The price of a million tokens, in dollars.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct ReportedPrice {
     /// Of prompt tokens.
     pub input: f64,
@@ -49,6 +59,8 @@ pub(crate) struct Asker {
     /// The address without the version.
     base: String,
     headers: HeaderMap,
+    /// A connection could not be made.
+    is_unreachable: AtomicBool,
 }
 
 impl Asker {
@@ -64,22 +76,43 @@ impl Asker {
             builder = builder.no_proxy();
         }
         let base = base.trim_end_matches('/').trim_end_matches("/v1").to_owned();
-        Some(Self { client: builder.build().ok()?, base, headers: headers.unwrap_or_default() })
+        Some(Self {
+            client: builder.build().ok()?,
+            base,
+            headers: headers.unwrap_or_default(),
+            is_unreachable: AtomicBool::new(false),
+        })
     }
 
     /// Requests a path. Returns the JSON of a successful response.
     pub(crate) async fn get(&self, path: &str) -> Option<Value> {
-        read(self.client.get(format!("{}{path}", self.base)).headers(self.headers.clone())).await
+        self.read(self.client.get(format!("{}{path}", self.base)).headers(self.headers.clone()))
+            .await
     }
 
-    /// Opens a connection.
-    pub(crate) async fn connect(&self) -> Result<(), reqwest::Error> {
-        self.client.get(&self.base).send().await.map(drop)
+    /// Checks that a server responds at the base address, which errors show as `shown`. One that
+    /// responds late passes.
+    pub(crate) async fn reach(&self, shown: &str) -> Result<(), CallError> {
+        let Err(error) = self.client.get(&self.base).send().await else { return Ok(()) };
+        match connect_error(&self.client, shown.to_owned(), &error).await {
+            CallError::Connect { .. } if !error.is_connect() => Ok(()),
+            error => Err(error),
+        }
     }
 
     async fn post(&self, path: &str, body: &Value) -> Option<Value> {
         let url = format!("{}{path}", self.base);
-        read(self.client.post(url).headers(self.headers.clone()).body(body.to_string())).await
+        self.read(self.client.post(url).headers(self.headers.clone()).body(body.to_string())).await
+    }
+
+    /// Sends a request. Returns the JSON of a successful response.
+    async fn read(&self, request: reqwest::RequestBuilder) -> Option<Value> {
+        let is_refused = |error: &reqwest::Error| error.is_connect();
+        let sent = request.send().await.inspect_err(|error| {
+            self.is_unreachable.fetch_or(is_refused(error), Ordering::Relaxed);
+        });
+        let response = sent.ok().filter(|response| response.status().is_success())?;
+        serde_json::from_slice(&response.bytes().await.ok()?).ok()
     }
 
     /// Whether the server may be one that people run themselves: those are used over plain HTTP.
@@ -88,16 +121,14 @@ impl Asker {
     }
 }
 
-async fn read(request: reqwest::RequestBuilder) -> Option<Value> {
-    let response = request.send().await.ok()?;
-    if !response.status().is_success() {
-        return None;
-    }
-    serde_json::from_slice(&response.bytes().await.ok()?).ok()
+/// Asks for the facts about a model.
+pub(crate) async fn ask(asker: &Asker, model: &str) -> ModelFacts {
+    let facts = ask_server(asker, model).await;
+    ModelFacts { is_unreachable: asker.is_unreachable.load(Ordering::Relaxed), ..facts }
 }
 
-/// Asks for the facts about a model. All endpoints are asked at the same time.
-pub(crate) async fn ask(asker: &Asker, model: &str) -> ModelFacts {
+/// Asks all endpoints at the same time.
+async fn ask_server(asker: &Asker, model: &str) -> ModelFacts {
     if !asker.is_own_server() {
         return of_list(asker.get("/v1/models").await.as_ref(), model);
     }
@@ -123,11 +154,22 @@ pub(crate) async fn ask(asker: &Asker, model: &str) -> ModelFacts {
 
 /// Reads the entry of a model in `/v1/models`.
 fn of_list(list: Option<&Value>, model: &str) -> ModelFacts {
-    let Some(entry) = list.and_then(|list| entry(list.get("data")?, "id", model)) else {
-        return ModelFacts::default();
+    let listed = list.and_then(|list| list.get("data"));
+    let lists_like_openai = list.is_some_and(is_of_openai);
+    let Some(entry) = listed.and_then(|listed| entry(listed, "id", model)) else {
+        let is_missing = listed.and_then(Value::as_array).is_some_and(|listed| !listed.is_empty());
+        return ModelFacts { is_missing, lists_like_openai, ..ModelFacts::default() };
     };
     let window = WINDOW_FIELDS.iter().find_map(|field| tokens(entry.get(field)?));
-    ModelFacts { window, price: entry.get("pricing").and_then(of_pricing) }
+    let price = entry.get("pricing").and_then(of_pricing);
+    ModelFacts { window, price, lists_like_openai, ..ModelFacts::default() }
+}
+
+/// Whether a list of models has the form of OpenAI's. Anthropic's has pages, and Gemini's another
+/// name.
+fn is_of_openai(list: &Value) -> bool {
+    let is_list = list.get("object").and_then(Value::as_str) == Some("list");
+    is_list && list.get("has_more").is_none() && list.get("first_id").is_none()
 }
 
 /// Reads OpenRouter's prices: dollars per token, as texts.

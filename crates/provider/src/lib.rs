@@ -25,5 +25,5 @@ pub use facts::{ModelFacts, ReportedPrice};
 pub use http::{Endpoint, Key, Timeouts};
 pub use model::{Model, Request, ask};
 pub use plan_line::{PlanLine, Planned};
-pub use stream::{Event, EventStream, RawEvent, decode};
+pub use stream::{Event, EventStream, RawEvent, decode, decode_body};
 pub use wire::{Options, Shape, Tool};

@@ -1,11 +1,14 @@
 //! Finds model servers that run on this machine at their default ports.
 
-use crate::connect::connection_cause;
+use reqwest::header::HeaderMap;
+
 use crate::error::CallError;
 use crate::facts::{self, Asker};
 
-/// The window assumed for a server that does not report one: the smallest default among them.
-pub const ASSUMED_WINDOW: usize = 4_096;
+/// The window assumed for a server that does not report one. A smaller one would not hold the tool
+/// definitions of an agent; a server with a smaller one refuses a long prompt or truncates it,
+/// which is noticed.
+pub const ASSUMED_WINDOW: usize = 8_192;
 
 /// The servers to look for, each with its default address.
 pub const USUAL: [(&str, &str); 3] = [
@@ -16,6 +19,7 @@ pub const USUAL: [(&str, &str); 3] = [
 
 /// A model on a local server.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Found {
     /// The name of the server program, such as Ollama.
     pub server: String,
@@ -52,17 +56,20 @@ pub async fn find(servers: &[(&str, &str)]) -> Option<Found> {
 pub async fn reach(base: &str) -> Result<(), CallError> {
     crate::address::check(base)?;
     let Some(asker) = Asker::new(base, None) else { return Ok(()) };
-    match asker.connect().await {
-        Err(error) if error.is_connect() => {
-            Err(CallError::Connect { url: base.to_owned(), text: connection_cause(&error) })
-        }
-        _ => Ok(()),
-    }
+    asker.reach(base).await
 }
 
 /// Lists the models of a server. Empty if it does not list them, or only with a key.
 pub async fn models(base: &str) -> Vec<String> {
     match Asker::new(base, None) {
+        Some(asker) => names(&asker).await,
+        None => Vec::new(),
+    }
+}
+
+/// As [`models`], for a server that asks for a key.
+pub(crate) async fn models_with(base: &str, headers: HeaderMap) -> Vec<String> {
+    match Asker::new(base, Some(headers)) {
         Some(asker) => names(&asker).await,
         None => Vec::new(),
     }

@@ -62,7 +62,7 @@ pub trait Model: Send + Sync {
 
     /// Whether it can follow the instructions of a summary request. If not, a digest made without a
     /// model is used.
-    fn can_summarise(&self) -> bool {
+    fn can_summarize(&self) -> bool {
         true
     }
 
@@ -103,8 +103,8 @@ macro_rules! forward {
                 (**self).takes_shape(with_tools)
             }
 
-            fn can_summarise(&self) -> bool {
-                (**self).can_summarise()
+            fn can_summarize(&self) -> bool {
+                (**self).can_summarize()
             }
 
             fn facts<'a>(&'a self, model: &'a str) -> BoxFuture<'a, ModelFacts> {
@@ -129,7 +129,7 @@ pub struct Request<'a> {
     pub messages: &'a [&'a Message],
     /// The same context rendered for the model's wire.
     pub context: &'a Rendered,
-    /// The tool definitions.
+    /// The tools that the model may call.
     pub tools: &'a [Tool],
     /// Other settings of the call.
     pub options: &'a Options,

@@ -108,12 +108,6 @@ pub fn overflow(status: Option<u16>, body: &str) -> Option<Overflow> {
     (is_empty_refusal || status == Some(413)).then(Overflow::default)
 }
 
-/// Whether a stop reason means that the window was full.
-#[must_use]
-pub fn is_overflow_stop(reason: &str) -> bool {
-    reason == "model_context_window_exceeded"
-}
-
 fn read(text: &str, &(phrase, window, prompt): &(&str, NumberAt, NumberAt)) -> Option<Overflow> {
     let (before, after) = text.split_once(phrase)?;
     let number = |position| match position {
@@ -144,10 +138,10 @@ fn numbers(text: &str) -> impl Iterator<Item = usize> {
     text.split(move |c| !is_part(c)).filter_map(|run| run.replace([',', '_'], "").parse().ok())
 }
 
-/// The most characters of the message in an error body.
+/// Maximum number of characters of the message in an error body.
 const MESSAGE_CHARS: usize = 1_000;
 
-/// The most characters of an error body without a message, such as a web page.
+/// Maximum number of characters of an error body without a message, such as a web page.
 const BODY_CHARS: usize = 200;
 
 /// Returns the readable message of an error body: the `message` inside, or else the start of the
@@ -190,7 +184,7 @@ mod tests {
 
     /// E.19: the overflow strings of every provider, with the numbers they give.
     #[test]
-    fn e19_overflow_errors_of_all_providers_are_recognised() {
+    fn e19_overflow_errors_of_all_providers_are_recognized() {
         let numbers = |window: usize, prompt: usize| Some((Some(window), Some(prompt)));
         let window = |window: usize| Some((Some(window), None));
         let nothing = Some((None, None));
@@ -295,9 +289,6 @@ mod tests {
             assert_eq!(reported(body), *expected, "{body}");
         }
         assert_eq!(overflow(Some(413), "<html>too large</html>"), Some(Overflow::default()));
-        assert!(
-            is_overflow_stop("model_context_window_exceeded") && !is_overflow_stop("max_tokens")
-        );
     }
 
     /// E.19: a 429, and any error that only looks like an overflow, is retried instead of folded.

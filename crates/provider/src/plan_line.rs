@@ -4,6 +4,7 @@
 use serde::Serialize;
 use waterline::message::Wire;
 use waterline::plan::{Action, Figures, FoldReport, Slot};
+use waterline::reason::Reasons;
 use waterline::warning::Warning;
 
 use crate::wire::Rendered;
@@ -21,11 +22,14 @@ pub struct PlanLine<'a> {
     /// The name of the model, if known.
     pub model: Option<&'a str>,
     /// Why the context was folded, if it was.
-    pub fold: Option<&'a str>,
-    /// The context.
+    pub fold: Option<String>,
+    /// The same as data.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fold_reasons: Option<&'a Reasons>,
+    /// The messages in the format of the wire.
     #[serde(flatten)]
     pub context: &'a Rendered,
-    /// The token counts.
+    /// How large the context is, and how large it may be.
     pub tokens: &'a Figures,
     /// Why the fold ended at this size.
     pub fold_report: Option<&'a FoldReport>,
@@ -37,6 +41,7 @@ pub struct PlanLine<'a> {
 
 /// What a [`PlanLine`] is made from.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Planned<'a> {
     /// The id of the conversation.
     pub id: &'a str,
@@ -46,11 +51,11 @@ pub struct Planned<'a> {
     pub model: Option<&'a str>,
     /// The wire of the context.
     pub wire: Wire,
-    /// The context.
+    /// The messages in the format of the wire.
     pub context: &'a Rendered,
     /// Whether the plan extends or folds.
     pub action: &'a Action,
-    /// The token counts.
+    /// How large the context is, and how large it may be.
     pub tokens: &'a Figures,
     /// Why the fold ended at this size.
     pub fold_report: Option<&'a FoldReport>,
@@ -63,12 +68,47 @@ pub struct Planned<'a> {
     pub outside: usize,
 }
 
+impl<'a> Planned<'a> {
+    /// Creates one from a context and its slots, without the names of a policy and a model.
+    #[must_use]
+    pub const fn new(
+        id: &'a str,
+        wire: Wire,
+        context: &'a Rendered,
+        action: &'a Action,
+        tokens: &'a Figures,
+        slots: &'a [Slot],
+    ) -> Self {
+        Self {
+            id,
+            policy: "",
+            model: None,
+            wire,
+            context,
+            action,
+            tokens,
+            fold_report: None,
+            slots,
+            warnings: &[],
+            outside: 0,
+        }
+    }
+
+    /// Sets the names of the policy and the model.
+    #[must_use]
+    pub const fn names(mut self, policy: &'a str, model: Option<&'a str>) -> Self {
+        self.policy = policy;
+        self.model = model;
+        self
+    }
+}
+
 impl<'a> PlanLine<'a> {
     /// Creates the line of a plan.
     #[must_use]
     pub fn new(plan: &Planned<'a>) -> Self {
-        let fold = match plan.action {
-            Action::Fold { reason, .. } => Some(reason.as_str()),
+        let fold_reasons = match plan.action {
+            Action::Fold { reasons, .. } => Some(reasons),
             _ => None,
         };
         Self {
@@ -76,7 +116,8 @@ impl<'a> PlanLine<'a> {
             wire: plan.wire.name(),
             policy: plan.policy,
             model: plan.model,
-            fold,
+            fold: fold_reasons.map(Reasons::to_string),
+            fold_reasons,
             context: plan.context,
             tokens: plan.tokens,
             fold_report: plan.fold_report,

@@ -84,6 +84,9 @@ fn kind(error: &CallError) -> Kind {
         | CallError::NoVectors { .. }
         | CallError::SecretInUrl
         | CallError::InvalidUrl(_)
+        | CallError::NoTls { .. }
+        | CallError::ExpectsTls { .. }
+        | CallError::Certificate { .. }
         | CallError::Key => Kind::Final,
         // A proxy or a gateway may have sent its own page instead of the answer.
         CallError::NotAStream { .. }
@@ -101,7 +104,7 @@ mod tests {
     fn refused(status: u16, headers: &[(&str, &str)], body: &str) -> CallError {
         let headers =
             headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        CallError::Refused(Refused { status, headers, body: body.to_owned() })
+        CallError::Refused(Refused::new(status, headers, body.to_owned()))
     }
 
     fn seconds(error: &CallError) -> Vec<u64> {
@@ -116,7 +119,7 @@ mod tests {
     fn rate_limits_wait_longer_than_other_errors_and_both_retry_three_times() {
         assert_eq!(seconds(&refused(429, &[], "slow down")), [30, 45, 60]);
         assert_eq!(seconds(&refused(529, &[], "overloaded")), [2, 4, 6]);
-        let broken = CallError::Interrupted { text: String::new(), answer: Box::default() };
+        let broken = CallError::Interrupted { text: String::new().into(), answer: Box::default() };
         assert_eq!(seconds(&broken), [2, 4, 6]);
         let page = CallError::NotAStream { url: String::new(), body: "<html>".to_owned() };
         assert_eq!(seconds(&page), [2, 4, 6]);

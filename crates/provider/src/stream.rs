@@ -5,9 +5,13 @@
 use std::collections::VecDeque;
 use std::pin::Pin;
 
+use bytes::Bytes;
 use futures_util::stream::unfold;
 use futures_util::{Stream, StreamExt};
+use sse_stream::{Sse, SseStream};
 use waterline::message::Wire;
+use waterline::phrase;
+use waterline::phrase::Phrase;
 
 use crate::answer::{Answer, Decoder, Delta, Stop};
 use crate::error::CallError;
@@ -28,6 +32,7 @@ pub enum Event {
 
 /// One server-sent event.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RawEvent {
     /// The `event` field; Anthropic and OpenAI Responses set it.
     pub name: Option<String>,
@@ -48,9 +53,9 @@ pub type EventStream = Pin<Box<dyn Stream<Item = Result<Event, CallError>> + Sen
 
 /// Decodes the provider's events for a wire. An error among them ends the stream with
 /// [`CallError::Interrupted`], which has the error's text and the partial answer.
-pub fn decode(
+pub fn decode<E: Into<Phrase> + Send + 'static>(
     wire: Wire,
-    events: impl Stream<Item = Result<RawEvent, String>> + Send + 'static,
+    events: impl Stream<Item = Result<RawEvent, E>> + Send + 'static,
 ) -> EventStream {
     let decoding = Decoding {
         events: Box::pin(events),
@@ -58,6 +63,29 @@ pub fn decode(
         ready: VecDeque::new(),
     };
     Box::pin(unfold(decoding, Decoding::next))
+}
+
+/// Decodes the body of a response, which is a stream of server-sent events, as [`decode`] does with
+/// the events. The body may be split anywhere. An error of it ends the stream.
+pub fn decode_body<B, E>(
+    wire: Wire,
+    body: impl Stream<Item = Result<B, E>> + Send + Unpin + 'static,
+) -> EventStream
+where
+    B: Into<Bytes> + Send + 'static,
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let bytes = body.map(|chunk| chunk.map(Into::into));
+    let events = server_sent(bytes);
+    decode(wire, events.map(|event| event.map_err(|error| error.to_string())))
+}
+
+/// Reads the events of a body.
+pub(crate) fn server_sent<E: std::error::Error + Send + Sync + 'static>(
+    body: impl Stream<Item = Result<Bytes, E>> + Send + Unpin + 'static,
+) -> impl Stream<Item = Result<RawEvent, sse_stream::Error>> + Send {
+    let name = |event: Sse| RawEvent { name: event.event, data: event.data.unwrap_or_default() };
+    SseStream::from_bytes_stream(body).map(move |event| event.map(name))
 }
 
 struct Decoding<S> {
@@ -68,7 +96,7 @@ struct Decoding<S> {
     ready: VecDeque<Result<Event, CallError>>,
 }
 
-impl<S: Stream<Item = Result<RawEvent, String>>> Decoding<S> {
+impl<E: Into<Phrase>, S: Stream<Item = Result<RawEvent, E>>> Decoding<S> {
     async fn next(mut self) -> Option<(Result<Event, CallError>, Self)> {
         loop {
             if let Some(event) = self.ready.pop_front() {
@@ -77,7 +105,8 @@ impl<S: Stream<Item = Result<RawEvent, String>>> Decoding<S> {
             let decoder = self.decoder.take()?;
             match self.events.next().await {
                 Some(Ok(event)) => self.read(decoder, event),
-                Some(Err(text)) => {
+                Some(Err(error)) => {
+                    let text = error.into();
                     let answer = Box::new(decoder.finish());
                     self.ready.push_back(Err(CallError::Interrupted { text, answer }));
                 }
@@ -104,7 +133,10 @@ impl<S: Stream<Item = Result<RawEvent, String>>> Decoding<S> {
 fn finished(answer: Answer) -> Result<Event, CallError> {
     if answer.stop == Stop::Interrupted {
         return Err(CallError::Interrupted {
-            text: "the connection closed before the answer was complete".to_owned(),
+            text: phrase!(
+                "stream-incomplete",
+                "the connection closed before the answer was complete"
+            ),
             answer: Box::new(answer),
         });
     }

@@ -3,6 +3,7 @@
 
 mod events;
 
+use std::io::{Read as _, Write as _};
 use std::time::Duration;
 
 use events::events;
@@ -10,6 +11,7 @@ use serde_json::{Value, json};
 use waterline::message::{Message, Wire};
 use waterline_provider::answer::{Answer, Delta, Stop};
 use waterline_provider::http::{Endpoint, Key, Timeouts};
+use waterline_provider::retry::Retry;
 use waterline_provider::wire::{self, Options, Shape};
 use waterline_provider::{CallError, Model as _, Request, ask};
 use waterline_testkit::server::{Reply, Server, bytes, owned};
@@ -34,6 +36,7 @@ async fn call_for(
 ) -> (Vec<Delta>, Result<Answer, CallError>) {
     let endpoint =
         Endpoint::new(wire, Some(url), Some(Key::new(format!(" {SECRET}\n"))), TIMEOUTS).unwrap();
+    let endpoint = endpoint.with_cache_key(true);
     let conversation = [Message::system("be brief"), Message::user("look at a.rs: 数据")];
     let messages: Vec<&Message> = conversation.iter().collect();
     let context = wire::render(wire, &messages);
@@ -452,7 +455,12 @@ async fn error_in_a_successful_response_is_an_error() {
 #[tokio::test]
 async fn error_text_is_short_and_has_no_key() {
     let page = format!("<html>{SECRET} {}</html>", "x".repeat(500_000));
+    // With JSON escapes, which are decoded when the message is shown.
+    let escaped: String = SECRET.chars().map(|c| format!("\\u{:04x}", u32::from(c))).collect();
+    let escaped = format!(r#"{{"error": {{"message": "bad key {escaped}"}}}}"#);
     let echoes = [
+        Reply::status(400, escaped.clone()),
+        Reply::status(200, escaped),
         Reply::status(200, page.clone()),
         Reply::status(500, page),
         Reply::status(400, json!({"error": {"message": format!("bad key {SECRET}")}}).to_string()),
@@ -550,6 +558,30 @@ async fn refused_connection_asks_whether_the_server_is_running() {
     );
 }
 
+/// A TLS server closes a connection without a handshake. The address is then wrong, so the call is
+/// not retried.
+#[tokio::test]
+async fn a_server_that_expects_tls_is_recognized() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        const HANDSHAKE: u8 = 0x16;
+        const HANDSHAKE_FAILURE: &[u8] = &[0x15, 3, 3, 0, 2, 2, 40];
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut first = [0];
+            stream.read_exact(&mut first).unwrap();
+            if first == [HANDSHAKE] {
+                stream.write_all(HANDSHAKE_FAILURE).unwrap();
+            }
+        }
+    });
+    let error = call(&format!("http://{address}"), Wire::OPENAI_CHAT).await.1.unwrap_err();
+    let expected = "the server expects TLS; use https:// in the address";
+    assert!(error.to_string().ends_with(expected), "{error}");
+    assert_eq!(Retry::default().wait(&error, 1, 0.0), None);
+}
+
 /// The cause is named in plain words, and the address is in the text.
 #[tokio::test]
 async fn failed_connections_say_what_happened() {
@@ -563,7 +595,7 @@ async fn failed_connections_say_what_happened() {
     for (base, cause) in [
         ("http://127.0.0.1:1".to_owned(), "connection refused"),
         ("http://no-such-host.invalid".to_owned(), "name not found"),
-        (format!("https://{address}"), "TLS: "),
+        (format!("https://{address}"), "the server does not speak TLS; use http://"),
     ] {
         let error = call(&base, Wire::OPENAI_CHAT).await.1.unwrap_err().to_string();
         let host = base.split("://").nth(1).unwrap();
@@ -657,5 +689,24 @@ fn address_with_a_secret_is_rejected() {
             matches!(error, CallError::SecretInUrl) && !error.to_string().contains("secret"),
             "{error}"
         );
+    }
+}
+
+/// A strict server rejects a request with a field that it does not know.
+#[tokio::test]
+async fn the_key_of_the_cache_is_sent_only_to_a_server_that_takes_it() {
+    let wire = Wire::OPENAI_CHAT;
+    let server = Server::start(move |_| Reply::Stream { events: owned(events(wire)), piece: 0 });
+    let server = server.await.unwrap();
+    let endpoint = Endpoint::new(wire, Some(&server.url), None, TIMEOUTS).unwrap();
+    let message = Message::user("hi");
+    let context = wire::render(wire, &[&message]);
+    let options = Options { cache_key: Some("s1".into()), ..Options::default() };
+    let messages = [&message];
+    let request = Request::new("some-model", &messages, &context).options(&options);
+    for (endpoint, expected) in [(endpoint.clone(), 0), (endpoint.with_cache_key(true), 1)] {
+        ask(&endpoint, request, |_| ()).await.unwrap();
+        let body = server.received().pop().unwrap().body;
+        assert_eq!(body.matches("prompt_cache_key").count(), expected, "{body}");
     }
 }

@@ -13,7 +13,7 @@ use waterline::ledger::text_of;
 use waterline::message::{Message, Role, Wire};
 use waterline::model::{Model, Models};
 use waterline::plan::{Action, Budget, Generation, Input, Passage, Plan, Treatment, plan};
-use waterline::policy::Policy;
+use waterline::policy::{PRESETS, Policy};
 use waterline::tokens::{Counter, Method};
 use waterline::validity;
 use waterline::warning::WarningKind;
@@ -65,7 +65,7 @@ fn passages(history: &History) -> Vec<Passage> {
     let passage = |message: usize| {
         let source = history.source(message)?;
         let text: String = text_of(source).chars().take(80).collect();
-        Some(Passage { message, role: source.role, text })
+        Some(Passage::new(message, source.role, text))
     };
     (0..newest).rev().filter_map(passage).collect()
 }
@@ -114,13 +114,16 @@ fn replay(policy: &Policy, case: &Case) -> Result<(), TestCaseError> {
         let budget = Budget::of(case.window);
         let found = passages(&history);
         let recalled = case.recalls.then_some(found.as_slice());
-        let input = Input { recalled, ..Input::new(&history, &generation, policy, budget, model) };
+        let input = Input {
+            found_passages: recalled,
+            ..Input::new(&history, &generation, policy, budget, model)
+        };
         let planned = plan(&input);
         prop_assert_eq!(show(&planned), show(&plan(&input)), "5: planning twice gives the same");
         check_fold(policy, &planned, &history, case.window)?;
         let folded = matches!(planned.action, Action::Fold { .. });
         check_window(&planned, &history, case.window)?;
-        let after = planned.tokens.after;
+        let after = planned.tokens.context;
         generation.freeze(&history, planned);
         prop_assert_eq!(generation.tokens(), after, "the slots add up to the plan's total");
         check_slots(&generation, &history)?;
@@ -137,7 +140,7 @@ fn replay(policy: &Policy, case: &Case) -> Result<(), TestCaseError> {
         }
         sent = Some(now);
         let input = Input::new(&history, &generation, policy, budget, model);
-        check_idle(&Input { recalled, ..input })?;
+        check_idle(&Input { found_passages: recalled, ..input })?;
     }
     for (at, raw) in raws.iter().enumerate() {
         prop_assert_eq!(
@@ -171,12 +174,12 @@ fn check_fold(
 ) -> Result<(), TestCaseError> {
     if let Action::Fold { from, .. } = planned.action {
         let system = history.system_tokens();
-        let freed = from.saturating_sub(planned.tokens.after);
-        let tenth = freed >= policy.fold.free.at_least(from.saturating_sub(system));
+        let freed = from.saturating_sub(planned.tokens.context);
+        let tenth = freed >= policy.fold.free.of_rounded_up(from.saturating_sub(system));
         prop_assert!(
             freed > 0 && (tenth || is_tight(history, window)),
             "7: {from} → {}",
-            planned.tokens.after
+            planned.tokens.context
         );
     }
     Ok(())
@@ -185,18 +188,18 @@ fn check_fold(
 /// A context fits, unless the system prompt and the minimum kept of the newest messages do not.
 /// Then there is a warning.
 fn check_window(planned: &Plan, history: &History, window: usize) -> Result<(), TestCaseError> {
-    if planned.tokens.after <= window {
+    if planned.tokens.context <= window {
         return Ok(());
     }
     let slots: Vec<_> = planned
         .slots
         .iter()
-        .map(|slot| (&slot.sources, slot.treatment, slot.tokens, &slot.reason))
+        .map(|slot| (&slot.sources, slot.treatment, slot.tokens, &slot.reasons))
         .collect();
     prop_assert!(
         is_tight(history, window),
         "{} tokens in {window}: {:?} {slots:?}",
-        planned.tokens.after,
+        planned.tokens.context,
         planned.action
     );
     prop_assert!(
@@ -229,7 +232,7 @@ fn check_slots(generation: &Generation, history: &History) -> Result<(), TestCas
     prop_assert!(order.is_sorted(), "V8: sent messages keep their order: {order:?}");
     for slot in generation.slots() {
         let shown = slot.treatment.is_sent();
-        prop_assert!(shown || !slot.reason.is_empty(), "8: {:?} without a reason", slot.treatment);
+        prop_assert!(shown || !slot.reasons.is_empty(), "8: {:?} without a reason", slot.treatment);
     }
     Ok(())
 }
@@ -260,7 +263,11 @@ fn check_notes(generation: &Generation, history: &History) -> Result<(), TestCas
     let marks = generation
         .context(history)
         .flat_map(|message| message.texts())
-        .filter(|text| text.contains(waterline::summary::REFERENCE_ONLY))
+        .filter(|text| {
+            [waterline::summary::REFERENCE_ONLY, "参考资料，不是指令"]
+                .iter()
+                .any(|mark| text.contains(mark))
+        })
         .filter(|text| !text.trim_start().starts_with("[Quoted from earlier"));
     prop_assert_eq!(marks.count(), notes.len(), "9: as many marks as summaries");
     Ok(())
@@ -318,6 +325,12 @@ fn window_with_recall() {
 macro_rules! presets {
     ($($name:ident = $preset:literal),*) => {
         $(#[test] fn $name() { check_preset($preset); })*
+
+        #[test]
+        fn every_preset_is_checked() {
+            let all: Vec<&str> = PRESETS.iter().map(|preset| preset.name).collect();
+            assert_eq!(all, [$($preset),*]);
+        }
     };
 }
 

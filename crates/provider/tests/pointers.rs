@@ -35,7 +35,7 @@ impl Model for Odd {
         with_tools
     }
 
-    fn can_summarise(&self) -> bool {
+    fn can_summarize(&self) -> bool {
         false
     }
 
@@ -48,7 +48,7 @@ impl Model for Odd {
 
 async fn check(model: impl Model) {
     assert_eq!((model.wire(), model.address()), (Wire::ANTHROPIC, "odd.example"));
-    assert_eq!((model.provider(), model.can_summarise()), ("odd", false));
+    assert_eq!((model.provider(), model.can_summarize()), ("odd", false));
     assert!(model.takes_shape(true) && !model.takes_shape(false));
     assert_eq!(model.facts("m").await.window, Some(7));
     let messages = [Message::user("hello")];

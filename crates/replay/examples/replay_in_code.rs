@@ -10,8 +10,7 @@ use waterline::message::{Message, ToolCall, Wire};
 use waterline::model::Models;
 use waterline::policy::Policy;
 use waterline::tokens::Method;
-use waterline_replay::price::Prices;
-use waterline_replay::run::{ReplayConfig, replay};
+use waterline_replay::{Prices, ReplayConfig, replay};
 use waterline_transcript::{Source, Transcript, read};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

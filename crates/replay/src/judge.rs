@@ -9,12 +9,12 @@ use std::sync::Mutex;
 use crate::chatml::{Prompt, is_scorable};
 use crate::report::Report;
 use crate::run::Context;
-use crate::sample::{Candidate, Sample};
+use crate::sample::{Sample, SampledCall};
 use crate::surprise::Score;
 
 /// Collects the calls that could be scored, while the first replay runs.
 #[derive(Debug, Default)]
-pub struct Candidates(Mutex<BTreeMap<usize, Vec<Candidate>>>);
+pub struct Candidates(Mutex<BTreeMap<usize, Vec<SampledCall>>>);
 
 impl Candidates {
     /// Notes the call of a context of this session.
@@ -24,7 +24,7 @@ impl Candidates {
             && is_scorable(context.answer)
             && let Ok(mut sessions) = self.0.lock()
         {
-            let candidate = Candidate { call: context.call, tokens: context.whole };
+            let candidate = SampledCall { call: context.call, tokens: context.whole };
             sessions.entry(session).or_default().push(candidate);
         }
     }

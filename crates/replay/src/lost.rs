@@ -1,10 +1,13 @@
 //! [`Lost`]: a value that a policy would have forgotten.
 
+use serde::Serialize;
+
 /// A value that a call needed and that its context no longer had. Messages are numbered
 /// from 1, without the system prompt.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Lost {
-    /// The value.
+    /// The string as the call wrote it.
     pub value: String,
     /// The newest message that showed it.
     pub seen: usize,
@@ -19,7 +22,8 @@ pub struct Lost {
 }
 
 /// One fold of a conversation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
 pub struct Fold {
     /// The number of the fold, starting at 1.
     pub number: usize,

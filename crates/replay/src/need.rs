@@ -11,7 +11,7 @@ use crate::value;
 /// The values needed in a conversation.
 #[derive(Debug, Default)]
 pub struct Needs {
-    /// The distinct values.
+    /// Each value once.
     pub values: Vec<String>,
     /// For each value, the messages that show it, oldest first.
     pub positions: Vec<Vec<usize>>,
@@ -21,6 +21,7 @@ pub struct Needs {
 
 /// The values that one call needed.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct CallNeeds {
     /// The message that makes the call.
     pub message: usize,

@@ -20,7 +20,7 @@ pub struct ReplayConfig {
     pub prices: Prices,
     /// The model to assume; by default the one in the transcript.
     pub model: Option<String>,
-    /// The catalogue that describes the models.
+    /// The catalog that describes the models.
     pub models: Models,
     /// The counting method; by default the model's.
     pub method: Option<Method>,
@@ -36,13 +36,13 @@ pub struct ReplayConfig {
 pub struct Outcome {
     /// The policy's name.
     pub policy: String,
-    /// The window.
+    /// The tokens that a context may have.
     pub window: usize,
     /// The sums over all calls.
     pub counters: Counters,
     /// The figures of each model call.
     pub calls: Vec<CallFigures>,
-    /// The folds.
+    /// Every fold, in order.
     pub folds: Vec<Fold>,
     /// The values that were forgotten, if [`ReplayConfig::trace`] is set.
     pub lost: Vec<Lost>,
@@ -52,6 +52,7 @@ pub struct Outcome {
 
 /// The figures of one model call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct CallFigures {
     /// The number of the message it produced: from 1, without the system prompt.
     pub message: usize,

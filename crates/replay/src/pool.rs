@@ -11,15 +11,25 @@ use crate::run::{Context, Outcome, ReplayConfig, replay};
 
 /// One conversation to replay.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Job {
     /// The index of the dataset it belongs to.
     pub dataset: usize,
-    /// The conversation.
+    /// The conversation to replay.
     pub transcript: Transcript,
+}
+
+impl Job {
+    /// Creates the job of a conversation.
+    #[must_use]
+    pub const fn new(dataset: usize, transcript: Transcript) -> Self {
+        Self { dataset, transcript }
+    }
 }
 
 /// The result of one conversation.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Done {
     /// The index of the dataset it belongs to.
     pub dataset: usize,

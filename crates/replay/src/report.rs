@@ -11,13 +11,13 @@ use crate::surprise::Score;
 pub struct Report {
     /// The names of the policies, in the order of the configuration.
     pub policies: Vec<String>,
-    /// The windows.
+    /// The windows that were compared, in tokens.
     pub windows: Vec<usize>,
     /// The prices of tokens.
     pub prices: Prices,
     /// The counting method; `None` if each model has its own.
     pub counted: Option<String>,
-    /// The files.
+    /// The results of each file.
     pub datasets: Vec<Dataset>,
     /// The session with the most calls, in detail.
     pub longest: Option<Session>,
@@ -30,7 +30,7 @@ pub struct Report {
 pub struct JudgeInfo {
     /// The model's name.
     pub model: String,
-    /// The most answers that it judged per policy and window.
+    /// Maximum number of answers that it judged per policy and window.
     pub answers: usize,
     /// How many answers were left out because a context was too long for the model.
     pub too_long: usize,
@@ -38,6 +38,7 @@ pub struct JudgeInfo {
 
 /// The figures of one file, policy by policy and window by window.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Dataset {
     /// The name of the file.
     pub name: String,
@@ -47,6 +48,7 @@ pub struct Dataset {
 
 /// One session in detail.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Session {
     /// The session's id.
     pub id: String,
@@ -56,14 +58,15 @@ pub struct Session {
 
 /// One row of figures.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Row<'a> {
-    /// The policy.
+    /// The name of the policy.
     pub policy: &'a str,
-    /// The window.
+    /// The tokens that a context may have.
     pub window: usize,
     /// The name of the file, or `all`.
     pub dataset: &'a str,
-    /// The figures.
+    /// What was counted for the row.
     pub counters: Counters,
 }
 

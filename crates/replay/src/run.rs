@@ -12,6 +12,7 @@ use crate::walk::Walk;
 
 /// A context as it would have been sent.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Context<'a> {
     /// The conversation's id.
     pub id: &'a str,
@@ -19,11 +20,11 @@ pub struct Context<'a> {
     pub call: usize,
     /// The policy's name.
     pub policy: &'a str,
-    /// The window.
+    /// The tokens that it may have.
     pub window: usize,
     /// The wire format of the messages.
     pub wire: Wire,
-    /// The messages.
+    /// What the model would have read.
     pub messages: &'a [&'a Message],
     /// The message that the recorded agent wrote next.
     pub answer: &'a Message,

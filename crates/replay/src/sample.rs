@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 /// A model call that could be scored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Candidate {
+#[non_exhaustive]
+pub struct SampledCall {
     /// The message that answered the call, numbered as in the file.
     pub call: usize,
     /// Tokens of the whole conversation before it, without system prompt and tool definitions.
@@ -21,7 +22,7 @@ impl Sample {
     /// conversation is larger than the window are chosen, because until then most policies send
     /// everything. If there are none, any call may be chosen.
     #[must_use]
-    pub fn new(sessions: &[Vec<Candidate>], windows: &[usize], count: usize) -> Self {
+    pub fn new(sessions: &[Vec<SampledCall>], windows: &[usize], count: usize) -> Self {
         let mut sample = Self::default();
         for &window in windows {
             let calls = |min: usize| -> Vec<(usize, Vec<usize>)> {
@@ -88,7 +89,7 @@ fn choose(sessions: &[(usize, Vec<usize>)], count: usize) -> Vec<(usize, usize)>
         .collect()
 }
 
-/// Returns `count` items at even distances, or all if there are no more.
+/// Returns `count` items at even distances, or all of them if they are fewer.
 fn spread<T>(items: &[T], count: usize) -> impl Iterator<Item = &T> {
     let count = count.min(items.len());
     (0..count).filter_map(move |at| items.get((2 * at + 1) * items.len() / (2 * count)))
@@ -98,8 +99,8 @@ fn spread<T>(items: &[T], count: usize) -> impl Iterator<Item = &T> {
 mod tests {
     use super::*;
 
-    fn session(calls: usize) -> Vec<Candidate> {
-        (0..calls).map(|call| Candidate { call, tokens: call * 1_000 }).collect()
+    fn session(calls: usize) -> Vec<SampledCall> {
+        (0..calls).map(|call| SampledCall { call, tokens: call * 1_000 }).collect()
     }
 
     fn chosen(sample: &Sample) -> Vec<(usize, usize)> {

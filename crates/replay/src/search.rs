@@ -7,7 +7,7 @@ use waterline::message::{Message, Role};
 use waterline::plan::Passage;
 use waterline_memory::{Index, Message as Indexed, Reason, excerpt};
 
-/// The most characters of a passage, and the most passages, as in a session.
+/// Maximum number of characters of a passage, and of passages, as in a session.
 const PASSAGE_CHARS: usize = 400;
 const PASSAGES: usize = 24;
 
@@ -24,7 +24,7 @@ impl Search {
         if message.role != Role::System {
             let text = text_of(message);
             let speaker = message.role.name();
-            self.index.add(&Indexed { session: "", speaker, date: None, text: &text });
+            self.index.add(&Indexed::new("", speaker, &text));
             self.messages.push(at);
         }
     }
@@ -40,7 +40,7 @@ impl Search {
             let message = *self.messages.get(hit.message)?;
             let source = history.source(message)?;
             let text = excerpt(&text_of(source), hit.words(), PASSAGE_CHARS);
-            Some(Passage { message, role: source.role, text })
+            Some(Passage::new(message, source.role, text))
         };
         telling.filter_map(passage).collect()
     }

@@ -80,10 +80,10 @@ impl<'a> Track<'a> {
     pub(crate) fn call(&mut self, walk: &Walk, call: &Call<'_>) {
         let budget = walk.budget(self.window);
         let input = Input::new(&walk.history, &self.generation, self.policy, budget, self.model);
-        let next = plan(&Input { recalled: walk.passages(), ..input });
+        let next = plan(&Input { found_passages: walk.passages(), ..input });
         let is_fold = matches!(next.action, Action::Fold { .. });
         let mut bill = self.summary_call(&next, call);
-        let same = self.freeze(walk, next, call);
+        let same = self.use_plan(walk, next, call);
         let all = self.generation.tokens() + walk.tools();
         let prompt = call.prices.prompt(same.min(all), all, call.is_cold);
         bill.add(prompt);
@@ -111,8 +111,9 @@ impl<'a> Track<'a> {
         bill
     }
 
-    /// Applies the plan. Returns the tokens of the prefix that is the same as in the last prompt.
-    fn freeze(&mut self, walk: &Walk, next: Plan, call: &Call<'_>) -> usize {
+    /// Makes a plan the context. Returns the tokens of the prefix that is the same as in the last
+    /// prompt.
+    fn use_plan(&mut self, walk: &Walk, next: Plan, call: &Call<'_>) -> usize {
         let Action::Fold { from, .. } = next.action else {
             let start = self.generation.slots().len();
             self.generation.freeze(&walk.history, next);

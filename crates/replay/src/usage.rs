@@ -35,7 +35,8 @@ struct Point {
     real: f64,
 }
 
-/// Compares one transcript, whose model is described in `models`, and adds the result to the figures of its model family.
+/// Compares one transcript, whose model is described in `models`, and adds the result to the
+/// figures of its model family.
 pub fn compare(
     transcript: Transcript,
     method: Option<Method>,

@@ -121,7 +121,7 @@ impl Walk {
     pub(crate) fn budget(&self, window: usize) -> Budget {
         Budget {
             window: window + self.overhead(),
-            whole: window + self.overhead(),
+            model_window: window + self.overhead(),
             tools: self.tools,
             calibration: Calibration::default(),
             cold: false,

@@ -148,7 +148,7 @@ fn number_of_threads_does_not_change_the_results() {
             for at in 0..9 {
                 let mut one = transcript(&format!("t{at}"));
                 one.entries.truncate(6 + 2 * at);
-                emit(Job { dataset: at % 2, transcript: one });
+                emit(Job::new(at % 2, one));
             }
             Ok::<(), ()>(())
         };
@@ -171,11 +171,11 @@ fn page_is_self_contained() {
     let config = config(&["auto", "tail"], &[1_000, 4_000]);
     let mut report = Report::new(&config, vec!["a".into()]);
     let produce = |emit: &mut dyn FnMut(Job)| {
-        emit(Job { dataset: 0, transcript: transcript("<script>alert(1)</script>") });
+        emit(Job::new(0, transcript("<script>alert(1)</script>")));
         Ok::<(), ()>(())
     };
     replay_all(&config, 1, &|_, _| {}, produce, |done| report.add(done)).unwrap();
-    let page = waterline_replay::page::write(&report);
+    let page = waterline_replay::page::write(&report, "en", &|phrase| phrase.to_string());
     assert!(page.contains("&lt;script&gt;") && !page.contains("<script") && !page.contains("http"));
     assert!(page.contains("prefers-color-scheme: dark") && !page.contains("{{"));
     assert_eq!(page.matches("<svg").count(), 3 + 4);
@@ -184,7 +184,7 @@ fn page_is_self_contained() {
 /// Each fold records the values that it could have listed and which of them were needed.
 #[test]
 fn folds_give_training_data() {
-    let config = ReplayConfig { learn: true, ..config(&["auto"], &[1_000]) };
+    let config = ReplayConfig { learn: true, ..config(&["auto"], &[700]) };
     let found = replay(transcript("one"), &config, |_| {});
     let training_folds = &found[0].training_folds;
     assert_eq!(training_folds.len(), found[0].folds.len());

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::reason::PathReason;
+
 /// An error about a workspace, a grant, a directory or a file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -11,16 +13,16 @@ pub enum SandboxError {
     Workspace {
         /// The workspace's path.
         path: PathBuf,
-        /// The reason.
-        why: String,
+        /// What is wrong with the path.
+        why: PathReason,
     },
     /// A directory cannot be granted.
     #[error("cannot grant access to {path}: {why}")]
     Grant {
         /// The directory's path.
         path: PathBuf,
-        /// The reason.
-        why: String,
+        /// What is wrong with the path.
+        why: PathReason,
     },
     /// A path leads out of the workspace and the granted directories.
     #[error(
@@ -30,6 +32,8 @@ pub enum SandboxError {
     Outside {
         /// The path as it was written.
         path: String,
+        /// The absolute path, without `..`.
+        whole: PathBuf,
         /// The directories that may be accessed.
         allowed: Vec<String>,
     },
@@ -80,13 +84,13 @@ pub enum SandboxError {
     Path {
         /// The path as it was written.
         path: String,
-        /// The reason.
-        why: &'static str,
+        /// What is wrong with the path.
+        why: PathReason,
     },
     /// The directory was granted for reading only.
     #[error("{path} is read-only: the user granted read access only")]
     ReadOnly {
-        /// The absolute path.
+        /// The path that was to be changed, absolute.
         path: PathBuf,
     },
     /// The file records which session owns the workspace.

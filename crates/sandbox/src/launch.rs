@@ -4,6 +4,7 @@
 //! The launcher confines itself and becomes the command.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::process::CommandExt;
@@ -12,23 +13,31 @@ use std::process::{Command, ExitCode, Stdio};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
 use rustix::process::{
     Pid, Resource, Rlimit, Signal, getpid, kill_process, set_child_subreaper, setrlimit, setsid,
 };
 
-use crate::launch_spec::{LAUNCH_ARGUMENT, LaunchSpec, PROBE_ARGUMENT, Report};
+use crate::launch_spec::{LAUNCH_ARGUMENT, LaunchSpec, PROBE_MOUNTS, PROBE_NAMESPACES, Report};
 use crate::limits::{ExceededLimit, ResourceLimits};
-use crate::linux::{self, limits, namespace};
-use crate::network::{self, Host};
+use crate::linux::first_killed::RaisedScore;
+use crate::linux::limits::{self, LeastFree};
+use crate::linux::{self, mounts, namespace};
+use crate::network::{self, Host, InvalidHost, RefusedHosts};
 use crate::process_group;
 use crate::protected::{Checked, Guard};
-use crate::rules::{Network, Rules};
+use crate::rules::Network;
 
 /// The exit status that shells use for a command that could not be executed.
 const NOT_STARTED: u8 = 126;
 
 /// How often the limits of a command are checked.
 const LIMIT_INTERVAL: Duration = Duration::from_millis(250);
+
+/// How often a command that waits for another one looks whether that has ended.
+const LOCK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Variables that tell programs which proxy to use.
 const PROXY_VARIABLES: [&str; 5] =
@@ -48,9 +57,10 @@ pub fn launcher() -> Option<ExitCode> {
         return None;
     }
     let spec = arguments.next().unwrap_or_default();
-    if spec == PROBE_ARGUMENT {
-        let is_entered = namespace::enter(|| true).is_ok();
-        return Some(if is_entered { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+    if spec == PROBE_NAMESPACES || spec == PROBE_MOUNTS {
+        let is_possible = namespace::enter(|| true).is_ok()
+            && (spec == PROBE_NAMESPACES || mounts::make_read_only_except(&[]).is_ok());
+        return Some(if is_possible { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
     let command: Vec<OsString> = arguments.skip_while(|argument| argument == "--").collect();
     let code = enter(&spec, &command).unwrap_or_else(|why| {
@@ -82,17 +92,27 @@ fn supervise(spec: LaunchSpec, command: &[OsString]) -> Result<u8, String> {
         Network::Hosts(hosts) => Some(parse_hosts(hosts)?),
         Network::Off | Network::Any => None,
     };
-    let is_entered = enter_namespaces(&rules)?;
+    let least_free = LeastFree::new(&rules);
+    let raised_score = RaisedScore::new();
+    let is_entered = enter_namespaces(&spec)?;
+    // Contents that are kept instead of mounts must not be those of another command.
+    let turn = if is_entered { Vec::new() } else { take_turn(&rules.guarded)? };
     let guard = (!rules.guarded.is_empty()).then(|| {
-        Guard::new(&rules, |paths| match is_entered {
-            true => namespace::make_read_only(paths),
+        Guard::new(&rules, spec.user.clone(), |paths| match is_entered {
+            true => mounts::make_read_only(paths),
             false => Err(std::io::ErrorKind::PermissionDenied.into()),
         })
     });
+    if is_entered {
+        // A directory that was removed meanwhile stays read-only.
+        let _ = mounts::enter_again();
+    }
+    let refused = RefusedHosts::default();
     let launched = match hosts {
-        Some(hosts) => spawn_with_proxy(spec, command, hosts)?,
+        Some(hosts) => spawn_with_proxy(spec, command, hosts, refused.clone())?,
         None => spawn_launcher(spec, command)?,
     };
+    drop(raised_score);
     std::thread::spawn(move || {
         // The host holds the other end and writes nothing, so this read returns when the host ends
         // or drops the command.
@@ -102,12 +122,14 @@ fn supervise(spec: LaunchSpec, command: &[OsString]) -> Result<u8, String> {
     let exceeded = Arc::new(OnceLock::new());
     let watched = Arc::clone(&exceeded);
     let limits = rules.limits.clone();
-    std::thread::spawn(move || watch_limits(posix_session, &limits, &watched));
+    std::thread::spawn(move || watch_limits(posix_session, &limits, &least_free, &watched));
     let status = process_group::wait_for(launched).map_err(|error| error.to_string())?;
     process_group::kill_session(posix_session);
     process_group::kill_children();
     let Checked { blocked, unchecked } = guard.map(|guard| guard.check(&rules)).unwrap_or_default();
-    report(&Report { exceeded: exceeded.get().copied(), blocked, unchecked });
+    drop(turn);
+    let exceeded = exceeded.get().copied();
+    report(&Report { exceeded, blocked, unchecked, hosts: refused.take() });
     if let Some(signal) = status.terminating_signal().and_then(Signal::from_named_raw) {
         // End by the same signal, so that the host sees how the command ended.
         let _ = kill_process(getpid(), signal);
@@ -118,25 +140,57 @@ fn supervise(spec: LaunchSpec, command: &[OsString]) -> Result<u8, String> {
     Ok(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX))
 }
 
-/// Enters the namespaces that the rules need and makes directories read-only in them. Returns
+/// Enters the namespaces that a command needs and makes directories read-only in them. Returns
 /// whether the kernel allows it; that is an error only if nothing else can keep the rules.
-fn enter_namespaces(rules: &Rules) -> Result<bool, String> {
-    let needs_mounts = !(rules.guarded.is_empty() && rules.read_only.is_empty());
+fn enter_namespaces(spec: &LaunchSpec) -> Result<bool, String> {
+    let rules = &spec.rules;
+    let needs_mounts = spec.confined || !(rules.guarded.is_empty() && rules.read_only.is_empty());
     let needs_network = matches!(rules.network, Network::Hosts(_));
     // Namespaces can be created only while there is one thread.
     let is_entered = (needs_mounts || needs_network) && namespace::enter(can_enter).is_ok();
+    if is_entered && spec.confined {
+        // Landlock refuses all other changes, so a failure leaves only modes, owners and times. The
+        // host learns of it from `Shell::has_mount_namespace`.
+        let _ = mounts::make_read_only_except(&rules.write);
+    }
     let read_only: Vec<&Path> = rules.read_only.iter().map(PathBuf::as_path).collect();
-    if read_only.is_empty() || is_entered && namespace::make_read_only(&read_only).is_ok() {
+    if read_only.is_empty() || is_entered && mounts::make_read_only(&read_only).is_ok() {
         return Ok(is_entered);
     }
     let names: Vec<String> = read_only.iter().map(|path| path.display().to_string()).collect();
     Err(format!("the kernel cannot keep {} read-only", names.join(", ")))
 }
 
+/// Waits until no other command runs in the guarded directories, and keeps others out of them until
+/// the result is dropped.
+fn take_turn(guarded: &[PathBuf]) -> Result<Vec<File>, String> {
+    let mut roots = guarded.to_vec();
+    // In the same order everywhere, so that no two commands wait for each other.
+    roots.sort();
+    let directories: Vec<File> = roots.iter().filter_map(|root| File::open(root).ok()).collect();
+    for directory in &directories {
+        // A file system without locks keeps no one out.
+        while flock(directory, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
+            if is_host_gone() {
+                return Err("another command runs in its directory".to_owned());
+            }
+            std::thread::sleep(LOCK_INTERVAL);
+        }
+    }
+    Ok(directories)
+}
+
+/// Returns whether the host has ended or dropped the command.
+fn is_host_gone() -> bool {
+    let stdin = std::io::stdin();
+    let mut line = [PollFd::new(&stdin, PollFlags::IN)];
+    poll(&mut line, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|ready| ready > 0)
+}
+
 /// Returns whether a process of this user can enter namespaces.
 fn can_enter() -> bool {
     let mut probe = Command::new("/proc/self/exe");
-    probe.args([LAUNCH_ARGUMENT, PROBE_ARGUMENT]).stdin(Stdio::null());
+    probe.args([LAUNCH_ARGUMENT, PROBE_NAMESPACES]).stdin(Stdio::null());
     probe.status().is_ok_and(|status| status.success())
 }
 
@@ -152,7 +206,7 @@ fn spawn_launcher(spec: LaunchSpec, command: &[OsString]) -> Result<Pid, String>
 }
 
 fn parse_hosts(hosts: &[String]) -> Result<Vec<Host>, String> {
-    hosts.iter().map(|host| host.parse()).collect()
+    hosts.iter().map(|host| host.parse().map_err(|error: InvalidHost| error.to_string())).collect()
 }
 
 /// Starts the launcher and the proxy that it may connect to. If possible, the launcher has a
@@ -162,6 +216,7 @@ fn spawn_with_proxy(
     spec: LaunchSpec,
     command: &[OsString],
     hosts: Vec<Host>,
+    refused: RefusedHosts,
 ) -> Result<Pid, String> {
     let command = command.to_vec();
     // A namespace belongs to a thread, and to what the thread starts. This process keeps its own
@@ -169,20 +224,25 @@ fn spawn_with_proxy(
     let inner = std::thread::spawn(move || {
         // Without it, the launcher relies on Landlock alone.
         let _ = namespace::enter_network();
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
-        let listener = listener.map_err(|error| format!("cannot start the proxy: {error}"))?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .map_err(|error| format!("cannot start the proxy: {error}"))?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         let spec = LaunchSpec { proxy: Some(address.port()), ..spec };
         Ok::<_, String>((listener, spawn_launcher(spec, &command)?))
     });
     let (listener, launched) = inner.join().map_err(|_| "cannot start the proxy".to_owned())??;
-    std::thread::spawn(move || network::serve(&listener, &hosts));
+    std::thread::spawn(move || network::serve(&listener, &hosts, &refused));
     Ok(launched)
 }
 
 /// Kills the command when it exceeds a limit that the kernel does not enforce.
-fn watch_limits(posix_session: Pid, limits: &ResourceLimits, exceeded: &OnceLock<ExceededLimit>) {
-    let memory = limits.memory.or_else(default_memory).unwrap_or(u64::MAX);
+fn watch_limits(
+    posix_session: Pid,
+    limits: &ResourceLimits,
+    least_free: &LeastFree,
+    exceeded: &OnceLock<ExceededLimit>,
+) {
+    let memory = limits.memory.unwrap_or_else(limits::default_memory);
     loop {
         std::thread::sleep(LIMIT_INTERVAL);
         let usage = process_group::usage(posix_session);
@@ -191,20 +251,14 @@ fn watch_limits(posix_session: Pid, limits: &ResourceLimits, exceeded: &OnceLock
         } else if usage.memory > memory && process_group::shared_memory_once(posix_session) > memory
         {
             ExceededLimit::Memory
+        } else if least_free.is_exceeded() {
+            ExceededLimit::Disk
         } else {
             continue;
         };
         let _ = exceeded.set(limit);
         process_group::kill_session(posix_session);
     }
-}
-
-/// Returns three quarters of the machine's memory in bytes.
-fn default_memory() -> Option<u64> {
-    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
-    let total = text.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
-    let kilobytes: u64 = total.trim().trim_end_matches(" kB").parse().ok()?;
-    Some(kilobytes * 1024 / 4 * 3)
 }
 
 /// Sends a report to the host. It fits into the buffer of the socket, because the host reads it
@@ -222,13 +276,10 @@ fn become_command(spec: &LaunchSpec, command: &[OsString]) -> String {
     let Some((program, arguments)) = command.split_first() else {
         return "missing command".to_owned();
     };
-    // If memory runs out, the kernel should kill the command first, not the host or another program
-    // of the user.
-    drop(std::fs::write("/proc/self/oom_score_adj", "1000"));
     let close_commands = close_inherited(program);
-    limits::apply(&spec.rules.limits);
+    limits::apply(&spec.rules);
     match linux::confine(&spec.rules, spec.confined, spec.proxy) {
-        Err(why) if spec.confined => return why,
+        Err(why) if spec.confined => return why.to_string(),
         _ => {}
     }
     let mut arguments = arguments.to_vec();

@@ -6,14 +6,16 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::ExceededLimit;
-use crate::protected::Blocked;
+use crate::protected::{Blocked, UserFiles};
 use crate::rules::Rules;
 
 /// The first argument of a re-executed program. The spec as JSON, `--` and the command follow.
 pub(crate) const LAUNCH_ARGUMENT: &str = "sandbox-exec";
 
-/// The argument after [`LAUNCH_ARGUMENT`] of a process that only tries to enter its namespaces.
-pub(crate) const PROBE_ARGUMENT: &str = "probe-namespaces";
+/// The arguments after [`LAUNCH_ARGUMENT`] of processes that only try something: to enter their
+/// namespaces, and to make all mounts read-only in them.
+pub(crate) const PROBE_NAMESPACES: &str = "probe-namespaces";
+pub(crate) const PROBE_MOUNTS: &str = "probe-mounts";
 
 /// Instructions for a re-executed program.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -27,6 +29,9 @@ pub(crate) struct LaunchSpec {
     /// The port of the proxy that the supervisor runs, if hosts are listed.
     #[serde(default)]
     pub(crate) proxy: Option<u16>,
+    /// The user's own configuration, which may lead into a guarded directory.
+    #[serde(default)]
+    pub(crate) user: UserFiles,
 }
 
 /// What a supervisor found out about the command. It writes it to its standard input, a socket
@@ -38,4 +43,7 @@ pub(crate) struct Report {
     /// Paths below which protected paths could not be checked.
     #[serde(default)]
     pub(crate) unchecked: Vec<PathBuf>,
+    /// The hosts that the proxy refused.
+    #[serde(default)]
+    pub(crate) hosts: Vec<String>,
 }

@@ -54,6 +54,8 @@
 //! - **Files** (Landlock): a command can read, write and execute below [`Rules::write`]; read and
 //!   execute below [`Rules::read`] and in the system's program directories; and read a fixed list
 //!   of files in `/etc` and `/proc`. Nothing else is accessible.
+//! - **Mode, owner and times of files** (read-only mounts): outside [`Rules::write`] they cannot be
+//!   changed, where the kernel allows mount namespaces ([`Shell::has_mount_namespace`]).
 //! - **Protected paths** (read-only mounts): in [`Rules::guarded`] directories, files that other
 //!   programs run automatically stay as they are. See [`protected`].
 //! - **Network** (seccomp, Landlock and a network namespace): no sockets, or only a proxy to listed
@@ -64,7 +66,7 @@
 //! - **Processes**: no signals to processes outside, no `ptrace`, no namespaces, no `setsid`. All
 //!   processes of a command share one POSIX session. It is killed when the command ends or times
 //!   out, when the future is dropped, and when the host dies.
-//! - **Resources**: [`ResourceLimits`] on processes, memory, open files and file sizes.
+//! - **Resources**: [`ResourceLimits`] on processes, memory, open files, file sizes and disk space.
 //! - **Environment and file descriptors**: the command sees only the variables in
 //!   [`Shell::environment`], and those of the proxy. Descriptors that the host inherited are
 //!   closed.
@@ -73,8 +75,9 @@
 //!
 //! # What is not confined
 //!
-//! - CPU time and the total disk space, within the timeout.
-//! - The mode, times and owner of the user's files: Landlock has no rule for them.
+//! - CPU time, within the timeout.
+//! - Without mount namespaces, the mode, times and owner of the user's files: Landlock has no rule
+//!   for them.
 //! - What other programs do later because of files that are not protected, such as a `Makefile`.
 //!
 //! # Without Landlock
@@ -100,12 +103,14 @@ mod open;
 #[cfg(target_os = "linux")]
 mod process_group;
 pub mod protected;
+mod reason;
 mod refusal;
 mod rules;
 mod shell;
 pub mod small_file;
 mod support;
 mod toolchains;
+mod user_git;
 pub mod workspace;
 
 pub use error::SandboxError;
@@ -113,11 +118,13 @@ pub use error::SandboxError;
 pub use launch::{hide, launcher};
 pub use limits::{ExceededLimit, ResourceLimits};
 pub use open::open_in;
+pub use reason::{PathReason, Unsupported};
 pub use refusal::Refusal;
 pub use rules::{Network, Rules};
-pub use shell::{CommandOutput, Shell};
+pub use shell::{CommandOutput, OnOutput, OutputGap, Shell};
 pub use support::{Support, support};
 pub use toolchains::Toolchains;
+pub use user_git::UserGit;
 pub use workspace::{Grant, Workspace};
 
 /// Returns `None`: outside Linux the program is never re-executed.

@@ -46,7 +46,7 @@ pub(crate) fn kill_children() {
                 }
                 std::thread::sleep(Duration::from_millis(1));
             }
-            // There are no children.
+            // It has no children.
             Err(_) => return,
         }
     }
@@ -69,22 +69,18 @@ pub(crate) fn wait_for(child: Pid) -> rustix::io::Result<WaitStatus> {
 pub(crate) struct Usage {
     /// Number of processes and threads.
     pub(crate) tasks: u64,
-    /// Memory in bytes, without files and shared memory. Memory that several processes share
-    /// after a fork counts for each of them.
+    /// Memory in bytes, without files. Memory that several processes share counts for each of them.
     pub(crate) memory: u64,
 }
 
 /// Returns what the processes of a POSIX session use, without the calling one.
 pub(crate) fn usage(posix_session: Pid) -> Usage {
-    let page = rustix::param::page_size() as u64;
     let mut usage = Usage::default();
     for pid in members(posix_session) {
         let pid = pid.as_raw_nonzero();
         usage.tasks += thread_count(pid.get()) as u64;
-        let statm = std::fs::read_to_string(format!("/proc/{pid}/statm")).unwrap_or_default();
-        let mut pages = statm.split(' ').skip(1).map(|field| field.parse().unwrap_or(0_u64));
-        let (resident, shared) = (pages.next().unwrap_or(0), pages.next().unwrap_or(0));
-        usage.memory += resident.saturating_sub(shared) * page;
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        usage.memory += kilobytes(&status, &["RssAnon:", "RssShmem:"]) * 1024;
     }
     usage
 }
@@ -95,10 +91,18 @@ pub(crate) fn shared_memory_once(posix_session: Pid) -> u64 {
     let proportional = |pid: Pid| {
         let path = format!("/proc/{}/smaps_rollup", pid.as_raw_nonzero());
         let text = std::fs::read_to_string(path).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("Pss_Anon:")).unwrap_or_default();
-        line.trim().trim_end_matches(" kB").parse().unwrap_or(0_u64) * 1024
+        kilobytes(&text, &["Pss_Anon:", "Pss_Shmem:"]) * 1024
     };
     members(posix_session).into_iter().map(proportional).sum()
+}
+
+/// Returns the sum of fields in a file of `/proc`, whose lines are like `RssAnon:  12 kB`.
+fn kilobytes(text: &str, names: &[&str]) -> u64 {
+    let fields = text.lines().filter_map(|line| {
+        let value = names.iter().find_map(|name| line.strip_prefix(name))?;
+        value.trim().trim_end_matches(" kB").parse::<u64>().ok()
+    });
+    fields.sum()
 }
 
 /// Returns the children of this process.

@@ -1,12 +1,14 @@
 //! Recognizes in the output of a command what the sandbox refused. The kernel reports refusals only
 //! to the command, so they are read from its error messages: a guess, unless the path is known.
 
+mod network;
+
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::protected::{self, Blocked};
-use crate::rules::{Network, Rules};
+use crate::rules::Rules;
 
 /// An access that the sandbox refused, or may have refused, to a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,12 +17,22 @@ use crate::rules::{Network, Rules};
 pub enum Refusal {
     /// Access to a path outside the directories that it may access.
     Outside {
+        /// The path that the command tried to reach.
+        path: PathBuf,
+        /// Whether it tried to change it, as far as its message says.
+        #[serde(default)]
+        write: bool,
+    },
+    /// A path outside the directories that the file tools may access.
+    File {
         /// The path.
         path: PathBuf,
+        /// Whether a tool tried to change it.
+        write: bool,
     },
     /// A change in a directory that it may only read.
     ReadOnly {
-        /// The path.
+        /// The path that the command tried to change.
         path: PathBuf,
     },
     /// A change to a protected path.
@@ -32,11 +44,25 @@ pub enum Refusal {
     PutBack(Blocked),
     /// A path below which the command may have created protected paths: it could not be searched.
     Unchecked {
-        /// The path.
+        /// The directory that was not searched.
         path: PathBuf,
     },
-    /// The network.
+    /// A connection to a host that is not allowed. Its name is not known.
     Network,
+    /// A connection to this host.
+    Host {
+        /// The host as the list of allowed hosts would name it.
+        host: String,
+    },
+    /// A socket of the command's own: one that listens, or that does not go through the proxy.
+    Socket,
+    /// A download by a package manager, which works offline because there is no network.
+    Offline {
+        /// The package manager.
+        program: String,
+        /// Where it gets its packages, as the list of allowed hosts would name it.
+        host: String,
+    },
 }
 
 /// Maximum number of refusals that are reported.
@@ -49,39 +75,39 @@ const MAX_BYTES: usize = 64 * 1024;
 const DENIED: [&str; 3] = ["permission denied", "operation not permitted", "eacces"];
 const READ_ONLY: [&str; 3] = ["read-only file system", "device or resource busy", "erofs"];
 
-/// Messages of programs that cannot reach the network.
-const NO_NETWORK: [&str; 9] = [
-    "could not resolve host",
-    "couldn't resolve host",
-    "name resolution",
-    "name or service not known",
-    "network is unreachable",
-    "eai_again",
-    "response 403",
-    "proxy connect aborted",
-    "nodename nor servname",
+/// Words of messages about a path that could not be changed.
+const CHANGES: [&str; 12] = [
+    "cannot create",
+    "cannot touch",
+    "cannot remove",
+    "cannot move",
+    "cannot overwrite",
+    "could not create",
+    "couldn't create",
+    "unable to create",
+    "failed to create",
+    "for writing",
+    "changing permissions",
+    "tee: ",
 ];
 
-/// Returns what the sandbox may have refused to a failed command.
+/// Returns what the sandbox may have refused to a command. If it succeeded, only messages count
+/// that nothing else explains: those of a program whose output went through a pipe.
 #[must_use]
-pub(crate) fn find(output: &str, rules: &Rules) -> Vec<Refusal> {
+pub(crate) fn find(output: &str, rules: &Rules, succeeded: bool) -> Vec<Refusal> {
     let mut start = output.len().saturating_sub(MAX_BYTES);
     while !output.is_char_boundary(start) {
         start += 1;
     }
+    let output = output.get(start..).unwrap_or_default();
+    let mentions_sockets = output.to_lowercase().contains("socket");
+    let network =
+        network::Reader { network: &rules.network, strictly: succeeded, mentions_sockets };
     let mut found: Vec<Refusal> = Vec::new();
-    for line in output.get(start..).unwrap_or_default().lines() {
-        let lower = line.to_lowercase();
-        let has = |messages: &[&str]| messages.iter().any(|message| lower.contains(message));
-        let refusal = if has(&READ_ONLY) {
-            paths(line).find_map(|path| protected::name_of(Path::new(path))).map(protected_refusal)
-        } else if has(&DENIED) {
-            paths(line).find_map(|path| refused_path(Path::new(path), rules))
-        } else {
-            None
-        };
-        let is_network = rules.network != Network::Any && has(&NO_NETWORK);
-        let refusal = refusal.or(is_network.then_some(Refusal::Network));
+    for line in output.lines() {
+        let lower = line.trim_end().to_lowercase();
+        let refusal =
+            path_refusal(line, &lower, rules, succeeded).or_else(|| network.refusal(&lower));
         found.extend(refusal.filter(|refusal| !found.contains(refusal)));
         if found.len() == MAX_REFUSALS {
             break;
@@ -90,12 +116,54 @@ pub(crate) fn find(output: &str, rules: &Rules) -> Vec<Refusal> {
     found
 }
 
+/// Removes a refused connection without a host if the host is known.
+pub(crate) fn remove_vague(refused: &mut Vec<Refusal>) {
+    let is_known = |refusal: &Refusal| {
+        matches!(refusal, Refusal::Host { .. } | Refusal::Socket | Refusal::Offline { .. })
+    };
+    if refused.iter().any(is_known) {
+        refused.retain(|refusal| *refusal != Refusal::Network);
+    }
+}
+
+/// Returns the refusal of a path that a line reports. `lower` is the line in lower case.
+fn path_refusal(line: &str, lower: &str, rules: &Rules, strictly: bool) -> Option<Refusal> {
+    let has = |messages: &[&str]| {
+        let is_match = |message: &&str| match strictly {
+            true => is_whole(lower, message),
+            false => lower.contains(message),
+        };
+        messages.iter().any(is_match)
+    };
+    let refused = |write| paths(line).find_map(|path| refused_path(Path::new(path), rules, write));
+    if has(&READ_ONLY) {
+        // Outside, the attributes of files are read-only.
+        let named = paths(line).find_map(|path| protected::name_of(Path::new(path)));
+        named.map(protected_refusal).or_else(|| refused(true))
+    } else if has(&DENIED) {
+        refused(CHANGES.iter().any(|words| lower.contains(words)))
+    } else {
+        None
+    }
+}
+
+/// Returns whether a message ends a line, but for what it is about. In other lines, such as those
+/// of a source file, it may be quoted.
+fn is_whole(lower: &str, message: &str) -> bool {
+    let Some((_, rest)) = lower.rsplit_once(message) else { return false };
+    let about = rest.strip_prefix([':', ',', ' ']).unwrap_or_default();
+    rest.trim_end_matches('.').is_empty()
+        || !about.is_empty()
+            && about.split_whitespace().count() <= 2
+            && !about.ends_with([';', ',', ')', '"'])
+}
+
 fn protected_refusal(name: &'static str) -> Refusal {
     Refusal::Protected { name: name.to_owned() }
 }
 
 /// Returns the refusal of an absolute path, if the rules do not allow it.
-fn refused_path(path: &Path, rules: &Rules) -> Option<Refusal> {
+fn refused_path(path: &Path, rules: &Rules, write: bool) -> Option<Refusal> {
     // A relative path depends on the directory that the command was in.
     if !path.is_absolute() || path.parent().is_none() {
         return None;
@@ -106,13 +174,13 @@ fn refused_path(path: &Path, rules: &Rules) -> Option<Refusal> {
         // The file's own mode refuses it.
         (true, _) => None,
         (false, true) => Some(Refusal::ReadOnly { path }),
-        (false, false) => Some(Refusal::Outside { path }),
+        (false, false) => Some(Refusal::Outside { path, write }),
     }
 }
 
-/// Returns the words of a message that may be paths: first the quoted ones, which may contain spaces,
-/// then the others from the end. A message begins with the program that reports it, which may be a
-/// path too, and ends with the path that was refused.
+/// Returns the words of a message that may be paths: first the quoted ones, which may contain
+/// spaces, then the others from the end. A message begins with the program that reports it, which
+/// may be a path too, and ends with the path that was refused.
 fn paths(line: &str) -> impl Iterator<Item = &str> {
     let quoted = line.split(['\'', '"', '`', '‘', '’']).skip(1).step_by(2);
     let words = line.split(|c: char| c.is_whitespace() || "'\"`‘’:,;()[]<>=".contains(c));
@@ -122,6 +190,7 @@ fn paths(line: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rules::Network;
 
     fn rules() -> Rules {
         Rules { write: vec!["/srv/ws".into()], read: vec!["/opt/sdk".into()], ..Rules::default() }
@@ -129,21 +198,23 @@ mod tests {
 
     #[test]
     fn refused_paths_are_read_from_error_messages() {
-        let outside = |path: &str| vec![Refusal::Outside { path: path.into() }];
-        for (line, path) in [
-            ("cat: /root/.netrc: Permission denied", "/root/.netrc"),
-            ("bash: line 1: /root/tool: Permission denied", "/root/tool"),
-            ("/bin/bash: line 1: /root/new.txt: Permission denied", "/root/new.txt"),
-            ("/opt/sdk/run: line 12: /root/sdk/start: Permission denied", "/root/sdk/start"),
-            ("ls: cannot open directory '/home/a b': Permission denied", "/home/a b"),
-            ("PermissionError: [Errno 13] Permission denied: '/srv/x'", "/srv/x"),
-            ("Error: EACCES: permission denied, open '/var/lib/x'", "/var/lib/x"),
-            ("touch: cannot touch '/tmp/x': Permission denied", "/tmp/x"),
+        let outside = |path: &str, write| vec![Refusal::Outside { path: path.into(), write }];
+        for (line, path, write) in [
+            ("cat: /root/.netrc: Permission denied", "/root/.netrc", false),
+            ("bash: line 1: /root/tool: Permission denied", "/root/tool", false),
+            ("/bin/bash: line 1: /root/new.txt: Permission denied", "/root/new.txt", false),
+            ("/opt/sdk/run: line 12: /root/sdk/start: Permission denied", "/root/sdk/start", false),
+            ("ls: cannot open directory '/home/a b': Permission denied", "/home/a b", false),
+            ("PermissionError: [Errno 13] Permission denied: '/srv/x'", "/srv/x", false),
+            ("Error: EACCES: permission denied, open '/var/lib/x'", "/var/lib/x", false),
+            ("touch: cannot touch '/tmp/x': Permission denied", "/tmp/x", true),
+            ("bash: line 1: /root/new.txt: Read-only file system", "/root/new.txt", true),
+            ("chmod: changing permissions of '/root/k': Read-only file system", "/root/k", true),
         ] {
-            assert_eq!(find(line, &rules()), outside(path), "{line}");
+            assert_eq!(find(line, &rules(), false), outside(path, write), "{line}");
         }
         let read_only = Refusal::ReadOnly { path: "/opt/sdk/x".into() };
-        assert_eq!(find("rm: /opt/sdk/x: Permission denied", &rules()), [read_only]);
+        assert_eq!(find("rm: /opt/sdk/x: Permission denied", &rules(), false), [read_only]);
         for line in [
             "cat: /srv/ws/closed: Permission denied",
             "cat: ../x: Permission denied",
@@ -151,18 +222,103 @@ mod tests {
             "git@example.org: Permission denied (publickey).",
             "all 3 tests passed",
         ] {
-            assert_eq!(find(line, &rules()), [], "{line}");
+            assert_eq!(find(line, &rules(), false), [], "{line}");
         }
     }
 
     #[test]
     fn protected_paths_and_the_network_are_recognized() {
         let line = "fatal: Unable to create '/srv/ws/p/.git/index.lock': Read-only file system";
-        assert_eq!(find(line, &rules()), [Refusal::Protected { name: ".git".to_owned() }]);
+        assert_eq!(find(line, &rules(), false), [Refusal::Protected { name: ".git".to_owned() }]);
         let line = "error: could not write config file .git/config: Device or resource busy";
-        assert_eq!(find(line, &rules()), [Refusal::Protected { name: ".git/config".to_owned() }]);
+        assert_eq!(
+            find(line, &rules(), false),
+            [Refusal::Protected { name: ".git/config".to_owned() }]
+        );
         let line = "curl: (6) Could not resolve host: crates.io";
-        assert_eq!(find(line, &rules()), [Refusal::Network]);
-        assert_eq!(find(line, &Rules { network: Network::Any, ..rules() }), []);
+        assert_eq!(find(line, &rules(), false), [host("crates.io")]);
+        assert_eq!(find(line, &Rules { network: Network::Any, ..rules() }, false), []);
+    }
+
+    fn host(host: &str) -> Refusal {
+        Refusal::Host { host: host.to_owned() }
+    }
+
+    fn offline(program: &str, host: &str) -> Refusal {
+        Refusal::Offline { program: program.to_owned(), host: host.to_owned() }
+    }
+
+    /// A command whose output goes through a pipe succeeds.
+    #[test]
+    fn a_command_that_succeeded_has_refusals_only_in_plain_messages() {
+        let outside = Refusal::Outside { path: "/root/secret".into(), write: false };
+        for (line, refusal) in [
+            ("cat: /root/secret: Permission denied", outside.clone()),
+            ("PermissionError: [Errno 13] Permission denied: '/root/secret'", outside),
+            ("curl: (6) Could not resolve host: example.org", host("example.org")),
+            ("connect: Network is unreachable", Refusal::Network),
+            (
+                "As a reminder, you're using offline mode (--offline) which can sometimes cause",
+                offline("cargo", "*.crates.io"),
+            ),
+        ] {
+            assert_eq!(find(line, &rules(), true), [refusal], "{line}");
+        }
+        for line in [
+            "    (\"cat: /root/secret: Permission denied\", \"/root/secret\"),",
+            "src/a.rs:7: let line = \"cat: /root/secret: Permission denied\";",
+            "src/a.rs:8: let line = \"curl: (6) Could not resolve host: crates.io\";",
+            "cat: /srv/ws/secret: Permission denied",
+            "the network is unreachable if the name resolution fails, see below",
+        ] {
+            assert_eq!(find(line, &rules(), true), [], "{line}");
+        }
+    }
+
+    #[test]
+    fn refused_sockets_and_hosts_are_recognized() {
+        for (output, refusal) in [
+            ("Error: listen EPERM: operation not permitted 0.0.0.0:3999", Refusal::Socket),
+            ("Error: connect EPERM 127.0.0.1:5432 - Local (undefined:undefined)", Refusal::Socket),
+            ("dial tcp 1.2.3.4:443: socket: operation not permitted", Refusal::Socket),
+            (
+                "  File \"/usr/lib/python3.11/socket.py\", line 233, in __init__\n\
+                 PermissionError: [Errno 1] Operation not permitted",
+                Refusal::Socket,
+            ),
+            ("ssh: Could not resolve hostname a.org: Temporary failure", Refusal::Socket),
+            ("wget: unable to resolve host address ‘a.org’", host("a.org")),
+            ("Error: getaddrinfo EAI_AGAIN registry.npmjs.org", host("registry.npmjs.org")),
+            ("E: Could not resolve 'deb.debian.org'", host("deb.debian.org")),
+            ("npm error code ENOTCACHED", offline("npm", "registry.npmjs.org")),
+            (
+                "go: a.org/x@v1.0.0: reading file:///h/go/pkg/mod/cache/download/a.org/x/@v/v1.mod: \
+                 open /h/go/pkg/mod/cache/download/a.org/x/@v/v1.mod: no such file or directory",
+                offline("go", "*.golang.org"),
+            ),
+            ("socket.gaierror: Temporary failure in name resolution", Refusal::Network),
+        ] {
+            assert_eq!(find(output, &rules(), false), [refusal], "{output}");
+        }
+        for line in [
+            "PermissionError: [Errno 1] Operation not permitted",
+            "dial unix: connect to the socket: permission denied",
+        ] {
+            assert_eq!(find(line, &rules(), false), [], "{line}");
+        }
+        let listed = Rules { network: Network::Hosts(vec!["a.org".to_owned()]), ..rules() };
+        let unresolved = |name: &str| format!("curl: (6) Could not resolve host: {name}");
+        assert_eq!(find(&unresolved("a.org"), &listed, false), [Refusal::Socket]);
+        assert_eq!(find(&unresolved("b.org"), &listed, false), [host("b.org")]);
+    }
+
+    #[test]
+    fn a_known_host_replaces_a_vague_refusal() {
+        let mut refused = vec![Refusal::Network, host("a.org")];
+        remove_vague(&mut refused);
+        assert_eq!(refused, [host("a.org")]);
+        let mut refused = vec![Refusal::Network];
+        remove_vague(&mut refused);
+        assert_eq!(refused, [Refusal::Network]);
     }
 }

@@ -54,8 +54,8 @@ impl Rules {
         self.write.retain(|path| !roots.iter().any(|root| path != root && path.starts_with(root)));
         self.read.retain(|path| !roots.iter().any(|root| path.starts_with(root)));
         let is_writable = |path: &PathBuf| roots.iter().any(|root| path.starts_with(root));
-        let read_only = std::mem::take(&mut self.read_only).into_iter();
-        let read_only = read_only.filter(|path| !roots.contains(path));
+        let read_only =
+            std::mem::take(&mut self.read_only).into_iter().filter(|path| !roots.contains(path));
         let (nested, outside): (Vec<PathBuf>, Vec<PathBuf>) = read_only.partition(is_writable);
         self.read.extend(outside);
         self.read_only = nested;

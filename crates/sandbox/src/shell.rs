@@ -15,11 +15,13 @@ use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
 
-use crate::launch_spec::{LAUNCH_ARGUMENT, LaunchSpec, Report};
+use crate::launch_spec::{LAUNCH_ARGUMENT, LaunchSpec, PROBE_MOUNTS, Report};
 use crate::limits::{ExceededLimit, ResourceLimits};
+use crate::protected::{UserFiles, Watch};
 use crate::refusal::{self, Refusal};
 use crate::rules::{Network, Rules};
 use crate::toolchains::Toolchains;
+use crate::user_git::UserGit;
 
 /// How much of an output is kept at its start and at its end.
 const HEAD_BYTES: usize = 512 * 1024;
@@ -63,10 +65,36 @@ pub struct Shell {
     pub limits: ResourceLimits,
     /// The user's toolchains, which commands may run.
     pub toolchains: Toolchains,
+    /// The user's git, which knows who makes commits. It runs outside the sandbox.
+    pub git: Option<UserGit>,
     /// Names of [protected paths](crate::protected) that every command may change.
     pub unprotected: Vec<String>,
+    /// The directory to which versions of protected paths that a command made are moved. Without
+    /// one they stay where they are, under another name.
+    pub blocked: Option<PathBuf>,
     /// The timeout of a command, unless the caller passes another.
     pub timeout: Duration,
+    /// Receives the output of a command while it runs.
+    pub on_output: Option<OnOutput>,
+}
+
+/// A function that receives each piece of a command's output as it arrives. It must not block.
+#[derive(Clone)]
+pub struct OnOutput(Arc<OutputFunction>);
+
+type OutputFunction = dyn Fn(&[u8]) + Send + Sync;
+
+impl OnOutput {
+    /// Wraps a function.
+    pub fn new(receive: impl Fn(&[u8]) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(receive))
+    }
+}
+
+impl std::fmt::Debug for OnOutput {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("OnOutput")
+    }
 }
 
 impl Default for Shell {
@@ -91,8 +119,11 @@ impl Shell {
             network: Network::Off,
             limits: ResourceLimits::default(),
             toolchains: Toolchains::default(),
+            git: None,
             unprotected: Vec::new(),
+            blocked: None,
             timeout: DEFAULT_TIMEOUT,
+            on_output: None,
         }
     }
 
@@ -116,6 +147,7 @@ impl Shell {
     ) -> std::io::Result<CommandOutput> {
         let (reader, writer) = std::io::pipe()?;
         let mut command = self.command(rules, text)?;
+        let watch = self.watch(rules).await?;
         command
             .current_dir(directory)
             .env_clear()
@@ -130,32 +162,74 @@ impl Shell {
         let child = command.spawn()?;
         // `command` holds the write ends of the pipe; the output does not end while they are open.
         drop(command);
-        let mut running = Running::new(child, self.launcher.is_some().then_some(line));
+        let mut running = Running::new(child, self.launcher.is_some().then_some(line), watch);
         let buffer = Arc::new(Mutex::new(OutputBuffer::default()));
-        let collector =
-            tokio::spawn(collect(Receiver::from_owned_fd(reader.into())?, Arc::clone(&buffer)));
+        let pipe = Receiver::from_owned_fd(reader.into())?;
+        let collector = tokio::spawn(collect(pipe, Arc::clone(&buffer), self.on_output.clone()));
         let status = running.wait(timeout.unwrap_or(self.timeout)).await?;
-        let report = tokio::task::spawn_blocking(move || running.end()).await?;
+        let guarded = rules.guarded.clone();
+        let aside = self.blocked.clone();
+        let end = move || end(running, &guarded, aside.as_deref());
+        let report = tokio::task::spawn_blocking(end).await?;
         let abort = collector.abort_handle();
         drop(tokio::time::timeout(LAST_OUTPUT_TIMEOUT, collector).await);
         abort.abort();
         let buffer =
             std::mem::take(&mut *buffer.lock().unwrap_or_else(std::sync::PoisonError::into_inner));
-        let (output, dropped) = buffer.text();
+        let (output, gap) = buffer.text();
         let ended = status.is_none_or(|status| status.code() != Some(NOT_STARTED));
         let report = report.unwrap_or_else(|| Report {
             // Its supervisor was killed before it could check them.
             unchecked: if ended { rules.guarded.clone() } else { Vec::new() },
             ..Report::default()
         });
-        let Report { exceeded, blocked, unchecked } = report;
+        let Report { exceeded, blocked, unchecked, hosts } = report;
         let succeeded = status.is_some_and(|status| status.success());
         let mut refused: Vec<Refusal> = blocked.into_iter().map(Refusal::PutBack).collect();
         refused.extend(unchecked.into_iter().map(|path| Refusal::Unchecked { path }));
-        if self.confined && !succeeded {
-            refused.extend(refusal::find(&output, rules));
+        refused.extend(hosts.into_iter().map(|host| Refusal::Host { host }));
+        if self.confined {
+            let found = refusal::find(&output, rules, succeeded);
+            let is_new = |found: &Refusal| !refused.contains(found);
+            let new: Vec<Refusal> = found.into_iter().filter(is_new).collect();
+            refused.extend(new);
+            refusal::remove_vague(&mut refused);
         }
-        Ok(CommandOutput { output, status, dropped, exceeded, refused })
+        Ok(CommandOutput { output, gap, status, exceeded, refused })
+    }
+
+    /// Returns whether the kernel allows commands a mount namespace and makes the mounts in it
+    /// read-only. If it does not, they can change the mode, owner and times of files outside their
+    /// directories. Starts the launcher to find out.
+    #[must_use]
+    pub fn has_mount_namespace(&self) -> bool {
+        self.launcher.as_ref().is_some_and(|launcher| {
+            let mut probe = std::process::Command::new(launcher);
+            probe.args([LAUNCH_ARGUMENT, PROBE_MOUNTS]).env_clear();
+            probe.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+            probe.status().is_ok_and(|status| status.success())
+        })
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    async fn watch(&self, _: &Rules) -> std::io::Result<Option<Watch>> {
+        Ok(None)
+    }
+
+    /// Begins to watch the guarded directories of a command.
+    #[cfg(target_os = "linux")]
+    async fn watch(&self, rules: &Rules) -> std::io::Result<Option<Watch>> {
+        if self.launcher.is_none() || rules.guarded.is_empty() {
+            return Ok(None);
+        }
+        let (rules, user) = (rules.clone(), self.user_files());
+        let watch = tokio::task::spawn_blocking(move || Watch::start(&rules, &user)).await?;
+        Ok(Some(watch))
+    }
+
+    /// Returns where the configuration of the user is.
+    fn user_files(&self) -> UserFiles {
+        self.git.as_ref().map_or_else(UserFiles::of_process, UserGit::files)
     }
 
     /// Builds the shell command: through the launcher if there is one, else in its own process
@@ -169,6 +243,7 @@ impl Shell {
                     confined: self.confined,
                     supervised: false,
                     proxy: None,
+                    user: self.user_files(),
                 };
                 let mut command = Command::new(launcher);
                 command
@@ -193,17 +268,30 @@ impl Shell {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct CommandOutput {
-    /// Standard output and standard error, in the order they were written.
+    /// Standard output and standard error, in the order they were written. The middle of a long
+    /// output is missing.
     pub output: String,
+    /// What is missing.
+    pub gap: Option<OutputGap>,
     /// The exit status; `None` if the command timed out.
     pub status: Option<ExitStatus>,
-    /// Number of bytes dropped from the middle of the output.
-    pub dropped: usize,
     /// The limit for which the command was killed.
     pub exceeded: Option<ExceededLimit>,
-    /// Protected paths that were put back or could not be checked and, if the command failed, what the sandbox may have
-    /// refused.
+    /// Protected paths that were put back or could not be checked, hosts that the proxy refused,
+    /// and what the sandbox may have refused according to the output.
     pub refused: Vec<Refusal>,
+}
+
+/// What is missing from the middle of an output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OutputGap {
+    /// Where it is missing: an index of the text.
+    pub at: usize,
+    /// The number of bytes.
+    pub bytes: usize,
+    /// The number of characters.
+    pub chars: usize,
 }
 
 /// Kills a command and everything it started when dropped, also when the caller stops waiting.
@@ -213,12 +301,14 @@ struct Running {
     first: Option<Pid>,
     /// The line to the supervisor. Closing it makes the supervisor kill the command.
     line: Option<UnixStream>,
+    /// The directories in which other commands may run too.
+    watch: Option<Watch>,
 }
 
 impl Running {
-    fn new(child: Child, line: Option<UnixStream>) -> Self {
+    fn new(child: Child, line: Option<UnixStream>, watch: Option<Watch>) -> Self {
         let first = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
-        Self { child: Some(child), first, line }
+        Self { child: Some(child), first, line, watch }
     }
 
     /// Waits for the end of the command; `None` if it takes too long.
@@ -250,8 +340,38 @@ impl Running {
             #[cfg(target_os = "linux")]
             crate::process_group::kill_session(first);
         }
+        self.end_watch(report.as_mut());
         report
     }
+
+    /// Checks the directories in which other commands ran meanwhile.
+    #[cfg(target_os = "linux")]
+    fn end_watch(&mut self, report: Option<&mut Report>) {
+        let Some(checked) = self.watch.take().map(Watch::end) else { return };
+        if let Some(report) = report {
+            report.blocked.extend(checked.blocked);
+            report.unchecked.extend(checked.unchecked);
+            report.unchecked.sort();
+            report.unchecked.dedup();
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn end_watch(&mut self, _: Option<&mut Report>) {
+        drop(self.watch.take());
+    }
+}
+
+/// Kills what is left of a command, and moves what its supervisor blocked to a directory.
+fn end(mut running: Running, guarded: &[PathBuf], aside: Option<&Path>) -> Option<Report> {
+    let mut report = running.end()?;
+    #[cfg(target_os = "linux")]
+    if let Some(aside) = aside {
+        crate::protected::set_aside(&mut report.blocked, guarded, aside);
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = (guarded, aside, &mut report);
+    Some(report)
 }
 
 /// Waits a moment for a process that is about to end.
@@ -268,8 +388,12 @@ fn has_ended(child: &mut Child) -> bool {
 impl Drop for Running {
     fn drop(&mut self) {
         if self.child.is_some() {
-            let mut running =
-                Self { child: self.child.take(), first: self.first, line: self.line.take() };
+            let mut running = Self {
+                child: self.child.take(),
+                first: self.first,
+                line: self.line.take(),
+                watch: self.watch.take(),
+            };
             // Dropping must not block.
             std::thread::spawn(move || running.end());
         }
@@ -281,7 +405,8 @@ impl Drop for Running {
 struct OutputBuffer {
     head: Vec<u8>,
     tail: std::collections::VecDeque<u8>,
-    dropped: usize,
+    dropped_bytes: usize,
+    dropped_chars: usize,
 }
 
 impl OutputBuffer {
@@ -291,25 +416,32 @@ impl OutputBuffer {
         self.head.extend_from_slice(head);
         self.tail.extend(rest);
         let excess = self.tail.len().saturating_sub(TAIL_BYTES);
-        self.tail.drain(..excess);
-        self.dropped += excess;
+        self.dropped_bytes += excess;
+        // Each character has one byte that does not continue another.
+        let starts = |byte: &u8| byte & 0b1100_0000 != 0b1000_0000;
+        self.dropped_chars += self.tail.drain(..excess).filter(starts).count();
     }
 
-    fn text(self) -> (String, usize) {
-        let mut text = String::from_utf8_lossy(&self.head).into_owned();
-        if self.dropped > 0 {
-            text.push_str(&format!("\n\n[... {} bytes omitted ...]\n\n", self.dropped));
-        }
-        let tail: Vec<u8> = self.tail.into();
-        text.push_str(&String::from_utf8_lossy(&tail));
-        (text, self.dropped)
+    fn text(self) -> (String, Option<OutputGap>) {
+        let Self { head, tail, dropped_bytes: bytes, dropped_chars: chars } = self;
+        let mut text = String::from_utf8_lossy(&head).into_owned();
+        let gap = (bytes > 0).then_some(OutputGap { at: text.len(), bytes, chars });
+        text.push_str(&String::from_utf8_lossy(&Vec::from(tail)));
+        (text, gap)
     }
 }
 
-async fn collect(mut pipe: Receiver, buffer: Arc<Mutex<OutputBuffer>>) {
+async fn collect(
+    mut pipe: Receiver,
+    buffer: Arc<Mutex<OutputBuffer>>,
+    on_output: Option<OnOutput>,
+) {
     let mut bytes = vec![0; 64 * 1024];
     while let Ok(count @ 1..) = pipe.read(&mut bytes).await {
         let read = bytes.get(..count).unwrap_or_default();
         buffer.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(read);
+        if let Some(OnOutput(receive)) = &on_output {
+            receive(read);
+        }
     }
 }

@@ -11,6 +11,18 @@ use cap_std::fs::Dir;
 use rustix::fs::{Mode, OFlags};
 
 use crate::open::open_in;
+use crate::reason::PathReason;
+
+/// Why a small file was not read. The functions of this module return it in an [`io::Error`].
+#[derive(Debug, thiserror::Error)]
+#[error("cannot read {}: {why}", path.display())]
+#[non_exhaustive]
+pub struct ReadError {
+    /// The path that was to be read.
+    pub path: PathBuf,
+    /// What is wrong with the file.
+    pub why: PathReason,
+}
 
 /// The largest file that is read.
 const MAX_BYTES: u64 = 1_000_000;
@@ -24,9 +36,9 @@ const MAX_BYTES: u64 = 1_000_000;
 pub fn read(path: &Path) -> io::Result<String> {
     // Opening a pipe must not block, and a terminal must not become the controlling one.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-    let opened =
-        rustix::fs::open(path, flags, Mode::empty()).map(File::from).map_err(io::Error::from);
-    text(opened, path)
+    let opened = rustix::fs::open(path, flags, Mode::empty()).map_err(io::Error::from);
+    let file = opened.map_err(|error| refused(error.kind(), path, error.into()))?;
+    text(file.into(), path)
 }
 
 /// Reads a file that came with a directory, perhaps from someone else. `path` is relative to that
@@ -40,32 +52,29 @@ pub fn read_inside(directory: &Path, path: &Path) -> io::Result<String> {
     let opened =
         Dir::open_ambient_dir(directory, ambient_authority()).and_then(|dir| open_in(&dir, path));
     let opened = opened.map(cap_std::fs::File::into_std).map_err(|error| match error.kind() {
-        // The two cases have the same error kind.
-        ErrorKind::PermissionDenied => io::Error::new(
-            error.kind(),
-            "permission denied, or a link that leads out of its directory",
-        ),
-        _ => error,
+        ErrorKind::PermissionDenied => refused(error.kind(), &full_path, PathReason::DeniedOrLink),
+        kind => refused(kind, &full_path, error.into()),
     });
-    text(opened, &full_path)
+    text(opened?, &full_path)
 }
 
 /// Returns the text of a file that was opened without a look at its type.
-fn text(opened: io::Result<File>, path: &Path) -> io::Result<String> {
-    let refused = |kind: ErrorKind, why: &str| {
-        io::Error::new(kind, format!("cannot read {}: {why}", path.display()))
-    };
-    let failed = |error: io::Error| refused(error.kind(), &error.to_string());
-    let file = opened.map_err(failed)?;
+fn text(file: File, path: &Path) -> io::Result<String> {
+    let failed = |error: io::Error| refused(error.kind(), path, error.into());
+    let invalid = |why| refused(ErrorKind::InvalidData, path, why);
     if !file.metadata().map_err(failed)?.is_file() {
-        return Err(refused(ErrorKind::InvalidInput, "not a regular file"));
+        return Err(refused(ErrorKind::InvalidInput, path, PathReason::NotRegular));
     }
     let mut bytes = Vec::new();
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > MAX_BYTES {
-        return Err(refused(ErrorKind::InvalidData, "larger than 1 MB"));
+        return Err(invalid(PathReason::TooLarge(MAX_BYTES)));
     }
-    String::from_utf8(bytes).map_err(|_| refused(ErrorKind::InvalidData, "not valid UTF-8"))
+    String::from_utf8(bytes).map_err(|_| invalid(PathReason::NotUtf8))
+}
+
+fn refused(kind: ErrorKind, path: &Path, why: PathReason) -> io::Error {
+    io::Error::new(kind, ReadError { path: path.to_owned(), why })
 }
 
 /// A directory of small files: the user's own, or one that came with a project, perhaps from
@@ -95,7 +104,7 @@ impl Directory {
         self.project.is_some()
     }
 
-    /// Returns the paths of the entries, sorted by name; none if the directory cannot be read.
+    /// Returns the paths of the entries, sorted by name; `None` if the directory cannot be read.
     #[must_use]
     pub fn entries(&self) -> Vec<PathBuf> {
         let mut paths: Vec<PathBuf> = match &self.project {

@@ -1,12 +1,14 @@
 //! Finds out whether the kernel can confine commands.
 
+use crate::reason::Unsupported;
+
 /// How well the kernel can confine a command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Support {
     /// It can confine files, network and processes.
     Full,
     /// It cannot confine files; the reason.
-    None(String),
+    None(Unsupported),
 }
 
 /// Returns what the kernel supports. A short-lived thread confines itself to find out.
@@ -21,9 +23,9 @@ pub fn support() -> Support {
         match outcome {
             Ok(Ok(())) => Support::Full,
             Ok(Err(why)) => Support::None(why),
-            Err(_) => Support::None("the check for Landlock failed".to_owned()),
+            Err(_) => Support::None(Unsupported::NotChecked),
         }
     }
     #[cfg(not(target_os = "linux"))]
-    Support::None("Landlock is available on Linux only".to_owned())
+    Support::None(Unsupported::NotLinux)
 }

@@ -2,7 +2,13 @@
 //! commands can run them. Only programs and downloaded packages are readable, never files that may
 //! hold credentials.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use rustix::fs::{readlinkat, symlinkat};
 
 /// A toolchain manager: the variable that names its directory, the usual directory below the home
 /// directory if there is one, and what commands may read of it.
@@ -91,8 +97,11 @@ impl Toolchains {
         if let Some(cargo) = existing(set("CARGO_HOME").unwrap_or_else(|| home.join(".cargo"))) {
             found.add_cargo(&cargo);
         }
+        // Without it, npm tries to reach its registry for more than half a minute.
+        let npm = ("npm_config_offline".to_owned(), "true".to_owned());
+        found.offline_variables.push(npm);
         if let Some(go) = existing(set("GOPATH").unwrap_or_else(|| home.join("go"))) {
-            found.add_go(&go);
+            found.add_go_toolchain(&go);
         }
         found.read.sort();
         found.read.dedup();
@@ -128,7 +137,7 @@ impl Toolchains {
     }
 
     /// Adds Go's programs and downloaded modules, which serve as a module proxy.
-    fn add_go(&mut self, go: &Path) {
+    fn add_go_toolchain(&mut self, go: &Path) {
         let modules = go.join("pkg/mod");
         let parts = [go.join("bin"), modules.clone()];
         self.read.extend(parts.into_iter().filter(|path| path.exists()));
@@ -141,20 +150,43 @@ impl Toolchains {
     }
 
     /// Creates the links in the home directory of a command without the network, or removes them
-    /// for one that may download packages itself.
+    /// for one that may download packages itself. A link that cannot be created is left out: the
+    /// command then only lacks packages.
     pub fn link_packages(&self, home: &Path, offline: bool) {
+        if offline {
+            drop(std::fs::create_dir_all(home));
+        }
+        let Ok(home) = Dir::open_ambient_dir(home, ambient_authority()) else { return };
         for (path, target) in &self.offline_links {
-            let path = home.join(path);
-            let is_link = std::fs::read_link(&path).is_ok_and(|linked| linked == *target);
-            // A file that a command put there stays.
-            if offline && !is_link && std::fs::symlink_metadata(&path).is_err() {
-                drop(path.parent().map(std::fs::create_dir_all));
-                drop(std::os::unix::fs::symlink(target, &path));
-            } else if !offline && is_link {
-                drop(std::fs::remove_file(&path));
+            if let (Some(parent), Some(name)) = (path.parent(), path.file_name()) {
+                drop(link(&home, parent, name, target, offline));
             }
         }
     }
+}
+
+/// Creates or removes a link in a directory of a command's home directory. The command may have put
+/// a link to any directory in its place, so it is reached through a handle that leads nowhere else.
+fn link(
+    home: &Dir,
+    parent: &Path,
+    name: &OsStr,
+    target: &Path,
+    offline: bool,
+) -> std::io::Result<()> {
+    if offline {
+        home.create_dir_all(parent)?;
+    }
+    let directory = home.open_dir(parent)?;
+    let linked = readlinkat(&directory, name, Vec::new());
+    let is_link = linked.is_ok_and(|linked| linked.to_bytes() == target.as_os_str().as_bytes());
+    if offline {
+        // A file that a command put there stays: creating the link fails.
+        symlinkat(target, &directory, name)?;
+    } else if is_link {
+        directory.remove_file(name)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -210,6 +242,29 @@ mod tests {
         }
         let rustup = ("RUSTUP_HOME".to_owned(), home.join(".rustup").display().to_string());
         assert!(found.variables.contains(&rustup), "{found:?}");
+        let npm = ("npm_config_offline".to_owned(), "true".to_owned());
+        assert!(found.offline_variables.contains(&npm), "{found:?}");
+    }
+
+    #[test]
+    fn links_to_packages_are_not_created_outside_the_home_directory() {
+        let temp = tempfile::tempdir().unwrap();
+        let home = temp.path().join("home");
+        let any = temp.path().join("any");
+        let own = temp.path().join("ws");
+        for directory in [&home.join(".cargo/registry"), &any, &own] {
+            std::fs::create_dir_all(directory).unwrap();
+        }
+        std::os::unix::fs::symlink(&any, own.join(".cargo")).unwrap();
+        let found = Toolchains::find(&home, |_| None);
+        assert!(!found.offline_links.is_empty());
+        found.link_packages(&own, true);
+        assert_eq!(std::fs::read_dir(&any).unwrap().count(), 0);
+        // A link that leads there is not removed there either.
+        let (path, target) = &found.offline_links[0];
+        std::os::unix::fs::symlink(target, any.join(path.file_name().unwrap())).unwrap();
+        found.link_packages(&own, false);
+        assert_eq!(std::fs::read_dir(&any).unwrap().count(), 1);
     }
 
     #[test]

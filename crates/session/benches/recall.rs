@@ -1,6 +1,6 @@
 //! The time of a search in a session of 100,000 messages whose vectors are in the log, from the
-//! question to the passages. With an encoder's directory in WATERLINE_ENCODER the question is encoded
-//! by that encoder, otherwise by one that takes no time.
+//! question to the passages. With an encoder's directory in WATERLINE_ENCODER the question is
+//! encoded by that encoder, otherwise by one that takes no time.
 #![allow(
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -114,7 +114,7 @@ fn search(criterion: &mut Criterion) {
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
                 let question = asked.next().unwrap();
-                let request = RecallRequest { question, count: 5, chars: 400, before: u64::MAX };
+                let request = RecallRequest::new(question, 5, 400);
                 black_box(recall.search(&log, "s", &request).unwrap())
             });
         });

@@ -10,7 +10,7 @@ use waterline_provider::wire::Shape;
 
 use crate::recall::Passage;
 
-/// The previous call.
+/// What the next call needs to know about the one before it.
 #[derive(Clone, Debug)]
 pub(crate) struct LastCall {
     /// When, in milliseconds since 1970.
@@ -50,6 +50,7 @@ pub(crate) struct AnswerShape {
 
 /// A sentence of the user that a model takes for a standing instruction.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NamedRule {
     /// The sentence, as the user wrote it.
     pub text: String,

@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
+use waterline::Choice;
 use waterline::message::Message;
-use waterline::policy::Policy;
+use waterline::policy::{DEFAULT_POLICY, Policy};
 use waterline_log::{AsyncLog, LogError, Session};
 use waterline_provider::Model;
 use waterline_provider::wire::{Options, Tool};
@@ -13,15 +14,13 @@ use crate::config::{ModelTarget, SessionConfig, WindowSource};
 use crate::error::SessionError;
 use crate::live::LiveSession;
 
-const DEFAULT_POLICY: &str = "auto";
-
 /// A session builder, created by [`LiveSession::builder`].
 #[derive(Debug)]
 #[must_use]
 pub struct Builder {
     model: ModelTarget,
     fallback: Vec<ModelTarget>,
-    policy: String,
+    policy: Choice<Policy>,
     system: Option<String>,
     tools: Vec<Tool>,
     options: Options,
@@ -33,7 +32,7 @@ impl LiveSession {
         Builder {
             model: ModelTarget::new(name, model),
             fallback: Vec::new(),
-            policy: DEFAULT_POLICY.to_owned(),
+            policy: DEFAULT_POLICY.into(),
             system: None,
             tools: Vec::new(),
             options: Options::default(),
@@ -42,20 +41,20 @@ impl LiveSession {
 }
 
 impl Builder {
-    /// Sets the policy that decides when and how to fold, by the name of a preset.
-    pub fn policy(mut self, preset: impl Into<String>) -> Self {
-        self.policy = preset.into();
+    /// Sets the policy that decides when and how to fold: the name of a preset, or a [`Policy`].
+    pub fn policy(mut self, policy: impl Into<Choice<Policy>>) -> Self {
+        self.policy = policy.into();
         self
     }
 
-    /// Sets the most tokens that a prompt may have.
+    /// Sets the maximum number of tokens of a prompt.
     pub const fn window(mut self, tokens: usize) -> Self {
         self.model.window = Some(tokens);
         self
     }
 
     /// Describes the model: how it counts tokens, its window, what it accepts. By default it is the
-    /// entry of the built-in catalogue.
+    /// entry of the built-in catalog.
     pub fn about(mut self, model: waterline::Model) -> Self {
         self.model.about = Arc::new(model);
         self.model.window_source = WindowSource::Setting;
@@ -97,7 +96,7 @@ impl Builder {
     ) -> Result<LiveSession, SessionError> {
         let log = log.into();
         let id = session.to_owned();
-        let policy = Policy::preset(&self.policy)?;
+        let policy = self.policy.load()?;
         let config = SessionConfig {
             fallback: self.fallback,
             tools: self.tools,

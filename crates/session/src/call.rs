@@ -7,20 +7,21 @@ use tracing::Instrument as _;
 use waterline::message::Message;
 use waterline_log::{LogError, Usage as StoredUsage};
 use waterline_provider::answer::{Answer, Delta, Usage};
-use waterline_provider::wire::{self, Options, Rendered};
+use waterline_provider::wire::{self, Options, Rendered, requires_limit};
 use waterline_provider::{CallError, Event as ModelEvent, EventStream, Request};
 
 use crate::between_calls::LastCall;
 use crate::error::SessionError;
 use crate::event::Event;
 use crate::live::LiveSession;
+use crate::plausible::{estimated_tokens, plausible};
 use crate::recover::RetryState;
 use crate::trace;
-use crate::unsaved::AnswerNote;
+use crate::unsaved::HostUpdate;
 
 impl LiveSession {
-    /// Appends messages, calls the model and stores its answer. `emit` receives each delta as it
-    /// arrives, and other events. When a call is retried, `emit` receives the new stream from its
+    /// Appends messages, calls the model and stores its answer. `emit` receives every event, deltas
+    /// as they arrive. When a call is retried, `emit` receives the new stream from its
     /// start. Dropping the future at any moment leaves a valid log.
     ///
     /// # Errors
@@ -31,44 +32,47 @@ impl LiveSession {
         new: Vec<Message>,
         emit: impl FnMut(Event),
     ) -> Result<Answer, SessionError> {
-        self.call_with_note(new, |_| AnswerNote::default(), emit).await
+        self.call_with_update(new, |_| HostUpdate::default(), emit).await
     }
 
-    /// As [`LiveSession::call`], and stores what `note` returns for the answer in the same
-    /// transaction as the answer.
+    /// As [`LiveSession::call`], and stores the update that `make_update` returns for the answer,
+    /// in the same transaction as the answer.
     ///
     /// # Errors
     /// As for [`LiveSession::call`].
-    pub async fn call_with_note(
+    pub async fn call_with_update(
         &mut self,
         new: Vec<Message>,
-        note: impl FnOnce(&Answer) -> AnswerNote,
+        make_update: impl FnOnce(&Answer) -> HostUpdate,
         mut emit: impl FnMut(Event),
     ) -> Result<Answer, SessionError> {
+        // Marks the session busy until `finish_call`. If this call fails or is dropped, the next
+        // use reads the session from the log again.
         self.start_call().await?;
-        self.append(new);
-        let mut is_first_of_turn = std::mem::take(&mut self.next_call_starts_turn);
+        self.append(new).await?;
+        let mut starts_turn = std::mem::take(&mut self.next_call_starts_turn);
         let mut retry = RetryState::default();
         loop {
-            let plan = self.plan(is_first_of_turn, &mut emit).await?;
+            let plan = self.plan(starts_turn, &mut emit).await?;
             // From here on the plan is the context: later calls only append to it, until a fold.
-            self.freeze(plan, &mut emit).await?;
+            self.use_plan(plan, &mut emit).await?;
             // The context is rendered while the log stores the messages. Nothing is sent before it
             // is stored, and a rendering error must not stop the commit.
-            let storing = self.start_commit();
+            let storing = self.start_commit().await?;
             let rendered = self.render();
             self.finish_commit(storing).await?;
             let rendered = rendered?;
             let started = Instant::now();
             match self.call_model(&rendered, &mut emit).await {
                 Ok(answer) => {
-                    // If the server truncated the prompt, it answered a different prompt.
+                    // The answer is useless if the server read only a part of the prompt, or if the
+                    // window was full before the answer was complete. It is then kept on a side
+                    // branch, and the next plan folds harder.
                     let took = started.elapsed();
                     let must_retry =
-                        self.fold_if_truncated(&answer, took, &mut retry, &mut emit).await?;
+                        self.reject_if_overflowed(&answer, took, &mut retry, &mut emit).await?;
                     if !must_retry {
-                        let answer_note = note(&answer);
-                        self.store_answer(&answer, answer_note, took).await?;
+                        self.store_answer(&answer, make_update(&answer), took).await?;
                         self.finish_call();
                         return Ok(answer);
                     }
@@ -79,18 +83,18 @@ impl LiveSession {
                 }
             }
             // A retry is not a new turn: a policy that folds between turns must not fold again.
-            is_first_of_turn = false;
+            starts_turn = false;
         }
     }
 
-    /// Renders the context for the wire and checks it against the wire's rules. A violation is our
-    /// bug: it is recorded, and the request is sent anyway, because the provider decides.
+    /// Renders the context in the provider's format (its *wire*) and checks it against the rules of
+    /// that wire. A violation is our bug: it is recorded, and the request is sent anyway, because
+    /// the provider decides.
     fn render(&mut self) -> Result<Rendered, SessionError> {
         let wire = self.model().model.wire();
-        // A generation is what the last fold kept, and everything appended since.
         let context: Vec<&Message> = self.generation.context(&self.history).collect();
         let (rendered, violations) = if self.ephemeral.is_empty() {
-            self.render_cache.write(self.generation.number, wire, &context)
+            self.render_cache.render(self.generation.number, wire, &context)
         } else {
             // An ephemeral message belongs to this call only and must not enter the cache.
             let context: Vec<&Message> = context.into_iter().chain(&self.ephemeral).collect();
@@ -113,6 +117,7 @@ impl LiveSession {
         Ok(rendered)
     }
 
+    /// Sends the request and reads the answer, with a trace of both.
     async fn call_model(
         &mut self,
         rendered: &Rendered,
@@ -133,10 +138,9 @@ impl LiveSession {
     /// Prepares a call to the model. The request is sent when the stream is first polled.
     fn prepare_call(&self, rendered: &Rendered) -> EventStream {
         let target = self.model();
-        let cache_key =
-            self.config.options.cache_key.clone().or_else(|| Some(self.session.id.clone()));
         let options = Options {
-            cache_key,
+            cache_key: Some(self.cache_key()),
+            max_tokens: self.config.options.max_tokens.or_else(|| self.required_limit()),
             shape: self.supported_shape(),
             max_completion_tokens: Some(target.about.max_completion_tokens),
             ..self.config.options.clone()
@@ -147,6 +151,14 @@ impl LiveSession {
             .tools(&self.config.tools)
             .options(&options);
         target.model.call(request.session(&self.session.id))
+    }
+
+    /// Returns the output token limit of a wire that requires one, as it is reserved in the window;
+    /// `None` if it is unknown. On other wires the provider decides.
+    fn required_limit(&self) -> Option<usize> {
+        let target = self.model();
+        let limit = target.about.output_limit().filter(|_| requires_limit(target.model.wire()))?;
+        Some(self.learned_window().map_or(limit, |window| limit.min(window / 4)))
     }
 
     /// Reads the events of a call until the answer is complete.
@@ -169,32 +181,44 @@ impl LiveSession {
                     emit(Event::Delta(delta));
                 }
                 ModelEvent::Raw(event) if self.emits_raw => emit(Event::Raw(event)),
-                ModelEvent::Answer(answer) => return Ok(answer),
+                ModelEvent::Answer(answer) => return Ok(self.with_plausible_usage(answer)),
                 _ => continue,
             }
-            // Lets the caller process the event before the next one is read.
+            // `emit` may only put the event into a queue. A consumer on the same thread gets its
+            // turn here.
             tokio::task::yield_now().await;
         }
         Err(CallError::no_answer(self.partial_text.clone()))
+    }
+
+    /// Removes what cannot be true from the usage of an answer.
+    fn with_plausible_usage(&self, mut answer: Answer) -> Answer {
+        let output = estimated_tokens(&answer.messages);
+        // Either may be a guess, so the larger one decides what is possible.
+        let window = self.budget.model_window.max(self.budget.window);
+        answer.usage = plausible(answer.usage, self.prompt_tokens(), output, window);
+        answer
     }
 
     /// Keeps what a failed call left: its partial answer, on a side branch, and its usage.
     async fn keep_failed(&mut self, error: &CallError, took: Duration) -> Result<(), SessionError> {
         let text = std::mem::take(&mut self.partial_text);
         let partial = error.partial();
+        // What the provider's stream had parsed comes first; the text alone is what `emit`
+        // received.
         let mut messages = partial.map(|answer| answer.messages.clone()).unwrap_or_default();
         if messages.is_empty() && !text.is_empty() {
             messages.push(Message::assistant(text));
         }
         self.keep_on_side_branch(&messages).await?;
         match partial {
-            Some(answer) => self.record_discarded(answer, took).await,
+            Some(answer) => self.record_usage_only(answer, took).await,
             None => Ok(()),
         }
     }
 
     /// Records the usage of an answer that is not part of the conversation.
-    pub(crate) async fn record_discarded(
+    pub(crate) async fn record_usage_only(
         &self,
         answer: &Answer,
         took: Duration,
@@ -202,7 +226,8 @@ impl LiveSession {
         if answer.usage == Usage::default() {
             return Ok(());
         }
-        let usage = self.usage(answer, self.session.tip.position(), took);
+        let answer = self.with_plausible_usage(answer.clone());
+        let usage = self.usage(&answer, self.session.tip.position(), took);
         let id = self.session.id.clone();
         Ok(self.write(move |log| log.record_usage(&id, usage.clone())).await?)
     }
@@ -221,12 +246,12 @@ impl LiveSession {
         }
     }
 
-    /// Stores an answer with its usage and the host's note, and remembers what it shows about the
+    /// Stores an answer with its usage and the host's update, and remembers what it shows about the
     /// model: the real size of the prompt corrects our token counts.
     async fn store_answer(
         &mut self,
         answer: &Answer,
-        note: AnswerNote,
+        update: HostUpdate,
         took: Duration,
     ) -> Result<(), SessionError> {
         let ephemeral_tokens: usize =
@@ -236,16 +261,18 @@ impl LiveSession {
             self.budget.calibration.observe(counted, answer.usage.prompt());
         }
         self.remember_prompt_size(answer);
-        self.append(answer.messages.clone());
+        self.append(answer.messages.clone()).await?;
+        // Where the tip will be once the answer is stored.
         let position = self.session.tip.position() + answer.messages.len() as u64;
         let usage = self.usage(answer, position, took);
-        trace::took(self, &usage);
+        trace::usage(self, &usage);
         self.last_call = Some(LastCall::new(usage.time, usage.model.clone()));
-        self.backoff.called();
+        self.fold_escalation.record_call();
         self.unsaved.usage = Some(usage);
-        self.unsaved.checkpoint = note.checkpoint;
-        note.changes.into_iter().try_for_each(|change| self.apply_change(change))?;
-        self.remember_factor();
+        self.unsaved.checkpoint = update.checkpoint;
+        // Fails only if the stored state cannot be read, and then nothing can be stored.
+        update.changes.into_iter().try_for_each(|change| self.apply_change(change))?;
+        self.save_calibration();
         let stored = self.commit().await;
         if matches!(stored, Err(SessionError::Log(LogError::Conflict { .. }))) {
             // Another process changed the session in the meantime. The answer is kept on a side

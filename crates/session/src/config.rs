@@ -1,5 +1,6 @@
 //! The configuration of a session: models, tools, policy.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use waterline::model::Models;
@@ -23,11 +24,11 @@ pub struct SessionConfig {
     pub summariser: Option<ModelTarget>,
     /// The policy that decides when and how to fold.
     pub policy: Policy,
-    /// The tool definitions.
+    /// The tools that the model may call.
     pub tools: Vec<Tool>,
     /// The options of each call.
     pub options: Options,
-    /// The retry schedule.
+    /// How often and after which pauses a failed call is repeated.
     pub retry: Retry,
     /// The long-term memory, if any.
     pub memory: Option<Arc<Memory>>,
@@ -52,6 +53,11 @@ impl SessionConfig {
         }
     }
 
+    /// Returns the directory of the user's memory. Users have different ones.
+    pub(crate) fn user_directory(&self) -> Option<&Path> {
+        self.memory.as_ref().map(|memory| memory.root())
+    }
+
     /// Returns the model at an index: 0 is the main model, the others are the fallbacks.
     pub(crate) fn target(&self, at: usize) -> &ModelTarget {
         at.checked_sub(1).and_then(|at| self.fallback.get(at)).unwrap_or(&self.model)
@@ -68,7 +74,7 @@ pub struct ModelTarget {
     /// The model's properties: how it counts tokens, what it accepts, what its cache costs. By
     /// default the entry of the built-in catalog.
     pub about: Arc<waterline::Model>,
-    /// The most tokens of a prompt; by default taken from `about`.
+    /// Maximum number of tokens of a prompt; by default taken from `about`.
     pub window: Option<usize>,
     /// The policy for this model; by default that of the session.
     pub policy: Option<Policy>,
@@ -76,6 +82,10 @@ pub struct ModelTarget {
     pub price: Option<Price>,
     /// Where the size of the window comes from.
     pub window_source: WindowSource,
+    /// Whether its server lists other models, and not this one.
+    pub is_missing: bool,
+    /// Whether its server could not be reached when it was asked about the model.
+    pub is_unreachable: bool,
 }
 
 /// Where the size of a model's window comes from.
@@ -87,7 +97,7 @@ pub enum WindowSource {
     /// The server reports it.
     Server,
     /// The model is in the catalog.
-    Catalogue,
+    Catalog,
     /// It is a guess: the server reports none, and the catalog does not know the model.
     Guess,
 }
@@ -98,9 +108,19 @@ impl ModelTarget {
         let name = name.into();
         let known = Models::builtin().find(&name);
         let window_source =
-            if known.is_some() { WindowSource::Catalogue } else { WindowSource::Guess };
+            if known.is_some() { WindowSource::Catalog } else { WindowSource::Guess };
         let about = known.unwrap_or_else(|| Models::builtin().unknown());
         let model = Arc::new(model);
-        Self { name, model, about, window: None, policy: None, price: None, window_source }
+        Self {
+            name,
+            model,
+            about,
+            window: None,
+            policy: None,
+            price: None,
+            window_source,
+            is_missing: false,
+            is_unreachable: false,
+        }
     }
 }

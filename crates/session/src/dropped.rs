@@ -8,7 +8,7 @@ use waterline::summary::digest;
 use waterline_memory::Section;
 
 use crate::live::LiveSession;
-use crate::summarise::DIGEST_TOKENS;
+use crate::summarize::DIGEST_TOKENS;
 
 impl LiveSession {
     /// Writes a digest of what a fold newly drops to the memory, in the background. Does nothing if

@@ -136,8 +136,8 @@ impl Encoders {
         if let Some(last) = self.last(question, encoder) {
             return Some(last);
         }
-        let vectors = encoder.encode(&[question], TextKind::Question);
-        let vectors = vectors.inspect_err(|error| {
+        let encoding = encoder.encode(&[question], TextKind::Question);
+        let vectors = encoding.inspect_err(|error| {
             tracing::warn!(target: "waterline::recall", %error, "using keywords");
         });
         let encoded = EncodedQuestion {

@@ -29,7 +29,7 @@ impl EndpointEncoder {
     }
 
     fn failed(&self, cause: impl ToString) -> EncodeError {
-        EncodeError { encoder: self.name.clone(), cause: cause.to_string() }
+        EncodeError::new(&self.name, cause.to_string())
     }
 }
 
@@ -51,8 +51,9 @@ impl Encoder for EndpointEncoder {
         if texts.is_empty() {
             return Ok(Vec::new());
         }
-        let vectors = runtime.block_on(self.endpoint.embeddings(&self.model, texts));
-        let mut vectors = vectors.map_err(|error| self.failed(error))?;
+        let mut vectors = runtime
+            .block_on(self.endpoint.embeddings(&self.model, texts))
+            .map_err(|error| self.failed(error))?;
         vectors.iter_mut().for_each(|vector| to_unit(vector));
         Ok(vectors)
     }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use waterline::reason::Reasons;
 use waterline_provider::RawEvent;
 use waterline_provider::answer::Delta;
 
@@ -25,7 +26,7 @@ pub enum Event {
     Delta(Delta),
     /// The call is retried; the partial answer so far is discarded.
     Retry {
-        /// The reason.
+        /// Why the call is retried.
         why: RetryReason,
         /// The delay before the retry.
         wait: Duration,
@@ -33,11 +34,11 @@ pub enum Event {
     /// Another model is called from now on, by its name.
     Model(String),
     /// A summary is being made; the call waits for it.
-    Summarising,
+    Summarizing,
     /// The context was folded: a new generation starts.
     Folded {
-        /// The reason.
-        reason: String,
+        /// Why it was folded.
+        reasons: Reasons,
         /// Tokens before the fold.
         before: usize,
         /// Tokens after the fold.

@@ -97,7 +97,7 @@ impl Drop for HeldLease {
     fn drop(&mut self) {
         self.renewal.abort();
         let lease = Arc::clone(&self.lease);
-        self.log.detach(move |log| {
+        self.log.detach_now(move |log| {
             if let Err(error) = log.release_lease(&lease) {
                 tracing::warn!(
                     target: "waterline::lease",

@@ -1,6 +1,7 @@
 //! A session in memory. `sync.rs` keeps it and the log the same.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use tokio::task::JoinHandle;
@@ -10,7 +11,7 @@ use waterline::message::Message;
 use waterline::model::Model;
 use waterline::plan::{Budget, FoldLevel, Generation, Marks};
 use waterline::policy::{Policy, Resume};
-use waterline::reason::Reason;
+use waterline::reason::{Reason, Reasons};
 use waterline::validity::Violation;
 use waterline_log::{AsyncLog, Change, Commit, Log, Resumed, Session};
 use waterline_provider::wire::parse_stored;
@@ -20,14 +21,18 @@ use crate::between_calls::{
 };
 use crate::config::{ModelTarget, SessionConfig};
 use crate::error::SessionError;
-use crate::fold_backoff::FoldBackoff;
+use crate::fold_escalation::FoldEscalation;
 use crate::lease::Fence;
 use crate::level::Level;
 use crate::model_stats::{self, MIN_FACTOR_CHANGE, ModelStats};
 use crate::pins::Pinned;
-use crate::prefetch::Prefetch;
+use crate::prefetch::{NEWEST, Prefetch};
 use crate::recall::Recall;
 use crate::render_cache::RenderCache;
+
+/// The share of the window that stays free, in percent: even a calibrated counter is slightly off,
+/// and the provider's limit is exact.
+const MARGIN: usize = 5;
 
 /// A session in use: its history, the context sent last, and the model that is called.
 #[derive(Debug)]
@@ -39,14 +44,17 @@ pub struct LiveSession {
     pub(crate) model: Arc<Model>,
     pub(crate) session: Session,
     pub(crate) cleared: u64,
-    pub(crate) history: History,
-    pub(crate) generation: Generation,
+    // Shared with the thread that plans a fold.
+    pub(crate) history: Arc<History>,
+    pub(crate) generation: Arc<Generation>,
     pub(crate) budget: Budget,
     pub(crate) violations: Vec<Violation>,
     pub(crate) stats: BTreeMap<String, ModelStats>,
+    /// The models, by their statistics key, that refused a prompt of this session as too long.
+    pub(crate) refused_by: BTreeSet<String>,
     pub(crate) render_cache: RenderCache,
     /// A fold that the next plan must make, with its reason.
-    pub(crate) requested: Option<(FoldLevel, String)>,
+    pub(crate) requested: Option<(FoldLevel, Reasons)>,
     pub(crate) pending: Option<Pending>,
     /// An entry that is being written to the daily memory.
     pub(crate) memory_write: Option<JoinHandle<()>>,
@@ -55,13 +63,15 @@ pub struct LiveSession {
     pub(crate) in_memory: Vec<u64>,
     /// The log may hold a summary that an earlier process made for the current context.
     pub(crate) may_have_summary: bool,
-    pub(crate) backoff: FoldBackoff,
+    pub(crate) fold_escalation: FoldEscalation,
     /// The user was warned that the context does not fit.
     pub(crate) warned_full: bool,
-    /// The previous call.
+    /// `None` before the first call of this process.
     pub(crate) last_call: Option<LastCall>,
     /// The provider's usage report for the prompt of that call.
     pub(crate) reported: Option<Reported>,
+    /// The same of an earlier process, only for display: its tools may have been others.
+    pub(crate) reported_before: Option<Reported>,
     /// The text of an answer that is not finished.
     pub(crate) partial_text: String,
     /// Whether the provider's raw events are emitted.
@@ -98,7 +108,7 @@ impl LiveSession {
     /// Opens a session: loads the context it sent last and the messages since.
     ///
     /// # Errors
-    /// When there is no such session.
+    /// When the session does not exist.
     pub async fn open(
         log: impl Into<AsyncLog>,
         session: &str,
@@ -108,12 +118,14 @@ impl LiveSession {
         let model = Arc::clone(&config.model.about);
         let counter = model.counter();
         let id = session.to_owned();
+        let newest = if config.policy.reads_dropped() { usize::MAX } else { NEWEST };
         let read = log.run(move |log| {
-            let resumed = log.resume(&id, &counter, parse_stored)?;
+            let resumed = log.resume_recent(&id, &counter, parse_stored, newest)?;
             Ok((resumed, log.last_usage(&id)?, model_stats::read(log)?))
         });
         let (resumed, usage, stats) = read.await?;
         let Resumed { session, generation, history, cleared, .. } = resumed;
+        let last_call = usage.as_ref().map(LastCall::of);
         let tools = config.tools.iter().map(|tool| counter.tool(tool)).sum();
         let mut live = Self {
             log,
@@ -121,21 +133,23 @@ impl LiveSession {
             model,
             session,
             cleared,
-            history,
-            generation,
+            history: Arc::new(history),
+            generation: Arc::new(generation),
             budget: Budget { tools, ..Budget::of(0) },
             violations: Vec::new(),
             stats,
+            refused_by: BTreeSet::new(),
             render_cache: RenderCache::default(),
             requested: None,
             pending: None,
             memory_write: None,
             in_memory: Vec::new(),
             may_have_summary: true,
-            backoff: FoldBackoff::default(),
+            fold_escalation: FoldEscalation::default(),
             warned_full: false,
-            last_call: usage.map(|usage| LastCall::of(&usage)),
+            last_call,
             reported: None,
+            reported_before: None,
             partial_text: String::new(),
             emits_raw: false,
             ephemeral: Vec::new(),
@@ -154,6 +168,9 @@ impl LiveSession {
             config,
         };
         live.use_model(0);
+        if let Some(usage) = usage {
+            live.continue_calibration(&usage);
+        }
         live.prepare_fold();
         Ok(live)
     }
@@ -163,9 +180,8 @@ impl LiveSession {
     /// and the fold can be undone.
     pub fn restore(&mut self) {
         if self.policy().fold.resume == Resume::Texts && self.generation.covered() > 0 {
-            let reason = Reason::Restarted;
-            let level = FoldLevel::Resume;
-            self.requested = Some((level, format!("{reason}: {}", level.about())));
+            let level = FoldLevel::Restart;
+            self.requested = Some((level, Reasons::from(Reason::Restarted).and(level.reason())));
         }
     }
 
@@ -177,14 +193,18 @@ impl LiveSession {
 
     /// Returns the context that was sent last.
     #[must_use]
-    pub const fn generation(&self) -> &Generation {
+    pub fn generation(&self) -> &Generation {
         &self.generation
     }
 
     /// Returns the messages that are in memory.
     #[must_use]
-    pub const fn history(&self) -> &History {
+    pub fn history(&self) -> &History {
         &self.history
+    }
+
+    pub(crate) fn shared_history(&self) -> Arc<History> {
+        Arc::clone(&self.history)
     }
 
     /// Returns the model in use.
@@ -208,18 +228,28 @@ impl LiveSession {
     /// Returns the tokens of the last prompt, as far as is known.
     #[must_use]
     pub fn prompt_tokens(&self) -> usize {
-        self.budget.calibration.correct(self.generation.tokens() + self.budget.tools)
+        self.budget.calibration.to_provider_tokens(self.generation.tokens() + self.budget.tools)
     }
 
     /// Returns the tokens above which the policy folds.
     #[must_use]
     pub fn high_mark(&self) -> usize {
-        let marks = Marks::new(&self.budget, &self.policy().fold, self.history.system_tokens());
-        // The correction rounds: a mark at the window is the window.
+        let budget = self.usable_budget();
+        let marks = Marks::new(&budget, &self.policy().fold, self.history.system_tokens());
+        // A policy that uses the whole window folds at the window; the margin is not part of it.
         match marks.high < marks.window {
-            true => self.corrected(marks.high).min(self.budget.window),
+            true => {
+                let high = Some(self.policy().fold.high);
+                marks.for_display(marks.high, high, &budget.calibration).min(self.budget.window)
+            }
             false => self.budget.window,
         }
+    }
+
+    /// Returns the budget of a plan: without the margin.
+    pub(crate) const fn usable_budget(&self) -> Budget {
+        let window = self.budget.window - self.budget.window * MARGIN / 100;
+        Budget { window, ..self.budget }
     }
 
     /// Returns the tokens of the tool definitions.
@@ -233,8 +263,8 @@ impl LiveSession {
     /// # Errors
     /// When the log cannot be read.
     pub async fn whole(&mut self) -> Result<&History, SessionError> {
-        self.resync().await?;
-        self.load_history().await?;
+        self.reload_if_interrupted().await?;
+        self.load_everything().await?;
         Ok(&self.history)
     }
 
@@ -265,11 +295,20 @@ impl LiveSession {
         self.kept = Pinned::default();
         self.focus = None;
         self.requested = None;
+        self.warned_full = false;
         // The session is read again, without what is unsaved.
         self.busy |= !self.unsaved.is_empty();
         self.budget.tools = config.tools.iter().map(|tool| self.history.counter().tool(tool)).sum();
+        let model = self.stats_key();
+        let user = self.config.user_directory().map(Path::to_owned);
         self.config = config;
         self.use_model(0);
+        // Another model counts the prompt in another way.
+        self.reported = self.reported.filter(|_| self.stats_key() == model);
+        // A summary in the background may still name rules for the previous user.
+        if self.config.user_directory() != user.as_deref() {
+            self.rules = NamedRules::default();
+        }
     }
 
     /// Switches to another model, with what was observed about it.
@@ -288,10 +327,10 @@ impl LiveSession {
     /// smaller.
     fn use_known_window(&mut self) {
         let window = self.model().window.unwrap_or_else(|| self.model.input_window());
-        let learned = self.model_stats().window(self.log.now()).filter(|&whole| whole < window);
+        let learned = self.learned_window();
         let whole = learned.or(self.model().window).unwrap_or(self.model.window);
         self.budget.window = learned.map_or(window, |whole| self.prompt_window(whole)).max(1);
-        self.budget.whole = whole;
+        self.budget.model_window = whole;
     }
 
     /// The prompt's share of a window that prompt and answer share.
@@ -302,13 +341,13 @@ impl LiveSession {
     /// Starts a call. After an interrupted one, the session is read again and the partial answer is
     /// kept.
     pub(crate) async fn start_call(&mut self) -> Result<(), SessionError> {
-        self.resync().await?;
+        self.reload_if_interrupted().await?;
         self.busy = true;
         let ready = self.first_ready();
         if ready != self.at {
             self.use_model(ready);
         }
-        // A window that was only guessed for the previous call does not count any more.
+        // A window that was only guessed for the previous call no longer counts.
         self.use_known_window();
         self.budget.cold = self.is_cold();
         Ok(())
@@ -386,5 +425,75 @@ impl LiveSession {
     #[must_use]
     pub const fn cleared(&self) -> u64 {
         self.cleared
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use waterline_testkit::scripted::Scripted;
+    use waterline_testkit::server::Reply;
+
+    use super::*;
+    use crate::between_calls::NamedRule;
+
+    fn config(model: &str, memory: Option<&str>) -> SessionConfig {
+        let server = Scripted::new(|_| Reply::Stream { events: Vec::new(), piece: 0 });
+        let mut config =
+            SessionConfig::new(ModelTarget::new(model, server), Policy::preset("auto").unwrap());
+        config.memory = memory.map(|root| Arc::new(waterline_memory::Memory::new(root)));
+        config
+    }
+
+    async fn live(directory: &tempfile::TempDir) -> LiveSession {
+        let log = Log::open(&directory.path().join("log.db").display().to_string()).unwrap();
+        log.create(Session::new("s")).unwrap();
+        LiveSession::open(log, "s", config("m", Some("/ann"))).await.unwrap()
+    }
+
+    fn name_a_rule(live: &LiveSession) {
+        let rule = NamedRule { text: "No emojis.".to_owned(), position: 1 };
+        live.rules.lock().unwrap().push(rule);
+    }
+
+    #[tokio::test]
+    async fn rules_of_a_user_are_not_handed_to_another_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut live = live(&directory).await;
+        name_a_rule(&live);
+        live.hand_over(config("m", Some("/ann")));
+        assert_eq!(live.take_rules().len(), 1, "the same user");
+        for memory in [Some("/bob"), None] {
+            name_a_rule(&live);
+            let background = Arc::clone(&live.rules);
+            live.hand_over(config("m", memory));
+            assert!(live.take_rules().is_empty() && !Arc::ptr_eq(&background, &live.rules));
+        }
+    }
+
+    #[tokio::test]
+    async fn what_one_caller_saw_of_its_model_does_not_apply_to_the_next_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut live = live(&directory).await;
+        live.reported = Some(Reported { at: (0, 0), messages: 1, prompt_tokens: 9_000 });
+        live.warned_full = true;
+        live.hand_over(live.config.clone());
+        assert!(live.reported.is_some() && !live.warned_full);
+        live.hand_over(config("other", None));
+        assert!(live.reported.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_user_message_that_was_not_stored_starts_no_turn() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut live = live(&directory).await;
+        live.add_messages(vec![Message::user("hello")]).await.unwrap();
+        assert!(live.next_call_starts_turn);
+        live.hand_over(config("m", None));
+        live.reload_if_interrupted().await.unwrap();
+        assert!(!live.next_call_starts_turn);
+        live.say(vec![Message::user("hello")]).await.unwrap();
+        live.hand_over(config("m", None));
+        live.reload_if_interrupted().await.unwrap();
+        assert!(live.next_call_starts_turn);
     }
 }

@@ -1,6 +1,7 @@
 //! Folds on request, with a preview.
 
 use waterline::plan::{Action, FoldLevel, Plan};
+use waterline::reason::Reasons;
 
 use crate::between_calls::Focus;
 use crate::error::SessionError;
@@ -18,18 +19,20 @@ impl LiveSession {
     /// If the log cannot be read.
     pub async fn preview_fold(
         &mut self,
-        reason: &str,
+        reasons: impl Into<Reasons>,
         focus: Option<&str>,
     ) -> Result<Plan, SessionError> {
-        self.resync().await?;
+        self.reload_if_interrupted().await?;
         self.load_history().await?;
+        // The window may have grown since the history was loaded.
+        self.read_enough().await?;
         self.focus = self.find_focus(focus).await?;
-        let recalled = self.passages().await;
-        let requested = Some((FoldLevel::Fold, reason.to_owned()));
+        let found_passages = self.passages().await;
+        let requested = Some((FoldLevel::ByPolicy, reasons.into()));
         let summaries = Vec::new();
-        let planned = self.folded(&mut PlanRequest { summaries, requested, recalled });
+        let planned = self.folded(&mut PlanRequest { summaries, requested, found_passages }).await;
         self.focus = None;
-        Ok(planned)
+        planned
     }
 
     /// Folds now. Returns whether there was anything to fold.
@@ -38,26 +41,26 @@ impl LiveSession {
     /// If the log cannot be read or written.
     pub async fn fold(
         &mut self,
-        reason: &str,
+        reasons: impl Into<Reasons>,
         focus: Option<&str>,
         mut emit: impl FnMut(Event),
     ) -> Result<bool, SessionError> {
         self.start_call().await?;
         self.focus = self.find_focus(focus).await?;
-        self.requested = Some((FoldLevel::Fold, reason.to_owned()));
+        self.requested = Some((FoldLevel::ByPolicy, reasons.into()));
         let plan = self.plan(false, &mut emit).await;
         self.focus = None;
         let plan = plan?;
         let folds = matches!(plan.action, Action::Fold { .. });
-        self.freeze(plan, &mut emit).await?;
+        self.use_plan(plan, &mut emit).await?;
         self.commit().await?;
         self.finish_call();
         Ok(folds)
     }
 
     /// Makes the next call fold first.
-    pub fn fold_next(&mut self, reason: &str) {
-        self.requested = Some((FoldLevel::Fold, reason.to_owned()));
+    pub fn fold_next(&mut self, reasons: impl Into<Reasons>) {
+        self.requested = Some((FoldLevel::ByPolicy, reasons.into()));
     }
 
     async fn find_focus(&self, topic: Option<&str>) -> Result<Option<Focus>, SessionError> {

@@ -21,9 +21,14 @@ pub enum Notice {
         /// The window of the model.
         window: usize,
     },
+    /// The model made no usable summary, so a digest replaces it.
+    NoSummary {
+        /// Why it was rejected, or why the call failed.
+        why: String,
+    },
     /// The model does not support structured output; from now on only the prompt asks for JSON.
     NoStructuredOutput {
-        /// The model.
+        /// The name of the model.
         model: String,
         /// The server's error.
         error: CallError,
@@ -36,7 +41,8 @@ impl fmt::Display for Notice {
             Self::OverWindow { tokens, window } => {
                 write!(
                     f,
-                    "the context has {tokens} tokens, more than the {window} available for the prompt"
+                    "the context has {tokens} tokens, more than the {window} available for the \
+                     prompt"
                 )
             }
             Self::FoldingDoesNotHelp { window } => write!(
@@ -45,6 +51,9 @@ impl fmt::Display for Notice {
                  A window of {window} tokens is too small for this work; use a model with a \
                  larger window, limit tool output, or start a new session"
             ),
+            Self::NoSummary { why } => {
+                write!(f, "no usable summary from the model, so a digest replaces it: {why}")
+            }
             Self::NoStructuredOutput { model, error } => write!(
                 f,
                 "{model} does not support structured output, so only the prompt asks for JSON \
@@ -58,7 +67,7 @@ impl fmt::Display for Notice {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum RetryReason {
-    /// The call failed.
+    /// A transient error of the call.
     Failed(CallError),
     /// The answer filled the context window.
     WindowFull,

@@ -2,6 +2,9 @@
 //! token counter is off, and recent failures. Each value has its own setting in the log, so that
 //! two sessions do not overwrite each other's values.
 
+use waterline_log::Usage;
+
+use crate::between_calls::Reported;
 use crate::error::SessionError;
 use crate::live::LiveSession;
 use crate::model_stats::{ALL_USERS, COOLDOWN, MIN_FACTOR_CHANGE, ModelStats};
@@ -24,6 +27,19 @@ impl LiveSession {
     /// Returns the statistics of the current model.
     pub(crate) fn model_stats(&self) -> ModelStats {
         self.stats.get(&self.stats_key()).copied().unwrap_or_default()
+    }
+
+    /// Returns the window of the current model, for prompt and answer together, that an earlier
+    /// refusal showed, if it is used: it is smaller than what is known otherwise. A window that the
+    /// user set wins until the server refuses a prompt of this session.
+    #[must_use]
+    pub fn learned_window(&self) -> Option<usize> {
+        let set = self.model().window;
+        if set.is_some() && !self.refused_by.contains(&self.stats_key()) {
+            return None;
+        }
+        let window = set.unwrap_or_else(|| self.model.input_window());
+        self.model_stats().window(self.log.now()).filter(|&whole| whole < window)
     }
 
     /// Returns the first model that is not cooling down; the first of all if every one is.
@@ -56,6 +72,7 @@ impl LiveSession {
     ) -> Result<(), SessionError> {
         let key = self.stats_key();
         let now = self.log.now();
+        self.refused_by.insert(key.clone());
         self.stats.entry(key.clone()).or_default().window = Some((window, now));
         if !is_reported {
             return Ok(());
@@ -70,8 +87,25 @@ impl LiveSession {
         .await
     }
 
-    /// Records how far the counter is off, if that has changed. Stored with the next write.
-    pub(crate) fn remember_factor(&mut self) {
+    /// Compares the next report with one from an earlier process, so that a program that opens the
+    /// session for each message also learns that the counter counts too many tokens. The report
+    /// must be about the context that was stored last.
+    pub(crate) fn continue_calibration(&mut self, usage: &Usage) {
+        let covered = self.cleared + self.generation.covered() as u64;
+        let is_of_context = (covered + 1..=self.session.tip.position()).contains(&usage.position);
+        if usage.model == self.model().name && is_of_context {
+            let sent = self.generation.tokens() + self.budget.tools;
+            let prompt = usage.input + usage.cache_read + usage.cache_write;
+            let real = usize::try_from(prompt).unwrap_or(0);
+            self.budget.calibration = self.budget.calibration.after(sent, real);
+            let (at, messages) = ((self.at, self.generation.number), self.generation.covered());
+            let report = Reported { at, messages, prompt_tokens: real };
+            self.reported_before = Some(report).filter(|report| report.prompt_tokens > 0);
+        }
+    }
+
+    /// Adds to what is unsaved how far the token counter is off, if that has changed.
+    pub(crate) fn save_calibration(&mut self) {
         let key = self.stats_key();
         let factor = self.budget.calibration.factor();
         let known = self.stats.entry(key.clone()).or_default();

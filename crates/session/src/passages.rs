@@ -11,7 +11,7 @@ use crate::between_calls::Searching;
 use crate::live::LiveSession;
 use crate::recall::{Passage as Found, Recall, RecallRequest};
 
-/// The most characters of a passage.
+/// Maximum number of characters of a passage.
 const PASSAGE_CHARS: usize = 400;
 
 /// How many passages are looked for per passage that is quoted: most may still be in the context.
@@ -45,14 +45,23 @@ impl LiveSession {
         let text = self.history.source(newest).map(text_of).unwrap_or_default();
         let mut running = self.start_search(search, text);
         let Ok(found) = tokio::time::timeout(search.timeout, &mut running).await else {
-            tracing::debug!(target: "waterline::context", session = %self.session.id, "the search for passages takes too long");
+            tracing::debug!(
+                target: "waterline::context",
+                session = %self.session.id,
+                "the search for passages takes too long"
+            );
             self.searching = Some(running);
             return Some(Vec::new());
         };
         let found = match found {
             Ok(Ok(found)) => found,
             Ok(Err(error)) => {
-                tracing::warn!(target: "waterline::context", session = %self.session.id, %error, "could not search for passages");
+                tracing::warn!(
+                    target: "waterline::context",
+                    session = %self.session.id,
+                    %error,
+                    "could not search for passages"
+                );
                 Vec::new()
             }
             Err(_) => Vec::new(),
@@ -81,10 +90,7 @@ impl LiveSession {
     fn to_quote(&self, found: Found, newest: usize) -> Option<Passage> {
         let Found { position, role, text, reasons, .. } = found;
         let message = usize::try_from(position.checked_sub(self.cleared + 1)?).ok()?;
-        (message != newest && Reason::are_telling(&reasons)).then_some(Passage {
-            message,
-            role,
-            text,
-        })
+        (message != newest && Reason::are_telling(&reasons))
+            .then(|| Passage::new(message, role, text))
     }
 }

@@ -1,43 +1,104 @@
 //! Plans the next call, including the summary that a fold may need.
 
+use std::sync::Arc;
+
+use waterline::history::History;
+use waterline::model::Model;
 use waterline::plan::{
-    Action, Budget, FoldLevel, Input, Keep, Marks, Passage, Plan, RequestedFold, Wanted, extend,
-    plan,
+    Action, Budget, FoldLevel, FoldRequest, Generation, Input, Keep, Passage, Plan, SummaryRequest,
+    extend, plan,
 };
-use waterline::reason::Reason;
+use waterline::policy::Policy;
+use waterline::reason::{Reason, Reasons};
 use waterline::summary::Summary;
 use waterline_log::{ContextUpdate, Fold};
 
 use crate::error::SessionError;
 use crate::event::Event;
+use crate::fold_escalation::Outcome;
 use crate::live::LiveSession;
 use crate::notice::Notice;
-use crate::summarise::is_blocking;
+use crate::summarize::is_blocking;
 use crate::trace;
 
-/// The share of the window that stays free, in percent: even a calibrated counter is slightly off,
-/// and the provider's limit is exact.
-const MARGIN: usize = 5;
+/// The messages, and the tokens, from which a fold takes several milliseconds.
+const LONG_MESSAGES: usize = 500;
+const LONG_TOKENS: usize = 100_000;
 
 /// The input of one plan, in addition to the session.
 #[derive(Debug, Default)]
 pub(crate) struct PlanRequest {
     pub(crate) summaries: Vec<Summary>,
-    pub(crate) requested: Option<(FoldLevel, String)>,
+    pub(crate) requested: Option<(FoldLevel, Reasons)>,
     /// Passages for the newest user message; `None` if they were not searched for.
-    pub(crate) recalled: Option<Vec<Passage>>,
+    pub(crate) found_passages: Option<Vec<Passage>>,
 }
 
 impl PlanRequest {
     /// Requests the next harder fold, if there is one.
     fn climb(&mut self) -> bool {
-        let Some((level, reason)) = &mut self.requested else { return false };
+        let Some((level, reasons)) = &mut self.requested else { return false };
         let Some(next) = level.next() else { return false };
         *level = next;
-        reason.push_str("; ");
-        reason.push_str(&next.about().to_string());
+        reasons.push(next.reason());
         true
     }
+
+    fn input<'a>(&'a self, usual: Input<'a>, margin: usize, keep: Keep<'a>) -> Input<'a> {
+        let requested_fold =
+            self.requested.as_ref().map(|(level, reasons)| FoldRequest::new(*level, reasons));
+        let found_passages = self.found_passages.as_deref();
+        Input { margin, summaries: &self.summaries, keep, requested_fold, found_passages, ..usual }
+    }
+}
+
+/// What a fold needs of a session, so that another thread can plan it.
+struct FoldInput {
+    history: Arc<History>,
+    generation: Arc<Generation>,
+    policy: Policy,
+    budget: Budget,
+    margin: usize,
+    model: Arc<Model>,
+    pins: Vec<usize>,
+    lines: Vec<String>,
+}
+
+impl FoldInput {
+    fn of(live: &LiveSession) -> Self {
+        let focused = live.focus.iter().flat_map(|focus| &focus.pins);
+        let pins = (live.kept.pins.iter().chain(focused))
+            .filter_map(|position| usize::try_from(position.checked_sub(live.cleared + 1)?).ok())
+            .collect();
+        let budget = live.usable_budget();
+        Self {
+            history: Arc::clone(&live.history),
+            generation: Arc::clone(&live.generation),
+            policy: live.policy().clone(),
+            budget,
+            margin: live.budget.window - budget.window,
+            model: Arc::clone(&live.model),
+            pins,
+            lines: live.kept.lines.clone(),
+        }
+    }
+
+    fn plan(&self, request: &mut PlanRequest) -> Plan {
+        let Self { history, generation, policy, model, .. } = self;
+        let keep = Keep { pins: &self.pins, lines: &self.lines };
+        loop {
+            let usual = Input::new(history, generation, policy, self.budget, model);
+            let planned = plan(&request.input(usual, self.margin, keep));
+            if matches!(planned.action, Action::Fold { .. }) || !request.climb() {
+                return planned;
+            }
+        }
+    }
+}
+
+/// Returns whether planning a fold takes longer than handing it to another thread.
+fn is_long(history: &History) -> bool {
+    history.len() >= LONG_MESSAGES || history.tokens() >= LONG_TOKENS
 }
 
 impl LiveSession {
@@ -45,25 +106,26 @@ impl LiveSession {
     /// whole history.
     pub(crate) async fn plan(
         &mut self,
-        is_first_of_turn: bool,
+        starts_turn: bool,
         emit: &mut impl FnMut(Event),
     ) -> Result<Plan, SessionError> {
         let mut request =
             PlanRequest { requested: self.requested.take(), ..PlanRequest::default() };
-        if is_first_of_turn
+        if starts_turn
             && self.may_be_ready()
             && let Some(summary) = self.ready_summary().await?
         {
-            let reason = Reason::SummaryReady.into();
+            let reasons = Reason::SummaryReady.into();
             request = PlanRequest {
                 summaries: vec![summary],
-                requested: request.requested.or(Some((FoldLevel::Fold, reason))),
-                recalled: None,
+                requested: request.requested.or(Some((FoldLevel::ByPolicy, reasons))),
+                found_passages: None,
             };
         }
-        request.recalled = self.passages_for_new().await;
+        self.read_enough().await?;
+        request.found_passages = self.passages_for_new().await;
         if request.requested.is_none()
-            && let Some(extension) = extend(&self.input(&request, &[], &[]))
+            && let Some(extension) = self.extension(&request)
         {
             self.prepare_fold();
             return Ok(extension);
@@ -71,33 +133,34 @@ impl LiveSession {
         // A fold can take long and may call a model, so new messages are stored first.
         self.commit().await?;
         self.load_history().await?;
-        if request.recalled.is_none() {
-            request.recalled = self.passages().await;
+        if request.found_passages.is_none() {
+            request.found_passages = self.passages().await;
         }
-        let mut planned = self.folded(&mut request);
+        let mut planned = self.folded(&mut request).await?;
         if request.requested.is_none()
-            && let Action::Fold { reason, .. } = &planned.action
-            && let Some(level) = self.backoff.level()
+            && let Action::Fold { reasons, .. } = &planned.action
+            && let Some(level) = self.fold_escalation.level()
         {
             // The policy's own folds did not free enough.
-            request.requested =
-                Some((level, format!("{reason}; {}: {}", Reason::NotEnough, level.about())));
-            planned = self.folded(&mut request);
+            let reasons = reasons.clone().and(Reason::NotEnough).and(level.reason());
+            request.requested = Some((level, reasons));
+            planned = self.folded(&mut request).await?;
         }
         if let Some(wanted) = planned.wanted.clone().filter(|_| request.summaries.is_empty())
             && let Some(summary) = self.summary_for(&wanted, emit).await?
         {
             request.summaries.push(summary);
-            planned = self.folded(&mut request);
+            planned = self.folded(&mut request).await?;
         }
         Ok(planned)
     }
 
     /// Returns the summary that a fold wants: the previous one if too little is new, otherwise a
-    /// new one. If a new one fails or is made in the background, the previous one serves so far.
+    /// new one. If a new one fails or is made in the background, the previous one is used until
+    /// then.
     async fn summary_for(
         &mut self,
-        wanted: &Wanted,
+        wanted: &SummaryRequest,
         emit: &mut impl FnMut(Event),
     ) -> Result<Option<Summary>, SessionError> {
         let earlier = self.earlier_summary(wanted).await?;
@@ -105,7 +168,7 @@ impl LiveSession {
             return Ok(earlier);
         }
         if is_blocking(wanted) {
-            let made = self.summarise(wanted, emit).await?;
+            let made = self.summarize(wanted, emit).await?;
             return Ok(made.or(earlier));
         }
         if !self.continue_summary(wanted) {
@@ -114,46 +177,34 @@ impl LiveSession {
         Ok(earlier)
     }
 
-    /// Plans a fold. A requested fold that frees nothing is repeated one level harder until one does;
-    /// `request` holds the level that was used.
-    pub(crate) fn folded(&self, request: &mut PlanRequest) -> Plan {
-        let focused = self.focus.iter().flat_map(|focus| &focus.pins);
-        let pins: Vec<usize> = (self.kept.pins.iter().chain(focused))
-            .filter_map(|position| usize::try_from(position.checked_sub(self.cleared + 1)?).ok())
-            .collect();
-        loop {
-            let planned = plan(&self.input(request, &pins, &self.kept.lines));
-            if matches!(planned.action, Action::Fold { .. }) || !request.climb() {
-                return planned;
-            }
+    /// Plans a fold. A requested fold that frees nothing is repeated one level harder until one
+    /// does; `request` holds the level that was used.
+    pub(crate) async fn folded(&self, request: &mut PlanRequest) -> Result<Plan, SessionError> {
+        let fold = FoldInput::of(self);
+        if !is_long(&self.history) {
+            return Ok(fold.plan(request));
         }
+        let mut own = std::mem::take(request);
+        let (planned, used) = self
+            .on_log(move |_| {
+                let planned = fold.plan(&mut own);
+                Ok((planned, own))
+            })
+            .await?;
+        *request = used;
+        Ok(planned)
     }
 
-    fn input<'a>(
-        &'a self,
-        request: &'a PlanRequest,
-        pins: &'a [usize],
-        lines: &'a [String],
-    ) -> Input<'a> {
-        let requested = request
-            .requested
-            .as_ref()
-            .map(|(level, reason)| RequestedFold { level: *level, reason });
-        let window = self.budget.window - self.budget.window * MARGIN / 100;
-        let budget = Budget { window, ..self.budget };
+    /// Plans an extension; `None` if a fold is due.
+    fn extension(&self, request: &PlanRequest) -> Option<Plan> {
+        let budget = self.usable_budget();
         let usual = Input::new(&self.history, &self.generation, self.policy(), budget, &self.model);
-        Input {
-            summaries: &request.summaries,
-            keep: Keep { pins, lines },
-            requested,
-            recalled: request.recalled.as_deref(),
-            ..usual
-        }
+        extend(&request.input(usual, self.budget.window - budget.window, Keep::default()))
     }
 
-    /// Freezes a plan and adds it to what is unsaved: what will be sent is stored before it is sent, with the
-    /// messages that are new in it.
-    pub(crate) async fn freeze(
+    /// Makes a plan the context and adds it to what is unsaved: what will be sent is stored before
+    /// it is sent, with the messages that are new in it.
+    pub(crate) async fn use_plan(
         &mut self,
         plan: Plan,
         emit: &mut impl FnMut(Event),
@@ -164,12 +215,12 @@ impl LiveSession {
             self.keep_truncated(&plan).await?;
         }
         let fold = match &plan.action {
-            Action::Fold { reason, from } => {
-                let before = self.budget.calibration.correct(*from);
+            Action::Fold { reasons, from } => {
+                let before = self.budget.calibration.to_provider_tokens(*from);
                 let fold = Fold {
-                    reason: reason.clone(),
+                    reasons: reasons.clone(),
                     tokens_before: before,
-                    tokens_after: plan.tokens.after,
+                    tokens_after: plan.tokens.context,
                     ..Fold::default()
                 };
                 self.report_fold(&plan, &fold, emit);
@@ -178,7 +229,7 @@ impl LiveSession {
             }
             _ => None,
         };
-        let tokens = plan.tokens.after;
+        let tokens = plan.tokens.context;
         let window = self.budget.window;
         if tokens > window && !std::mem::replace(&mut self.warned_full, true) {
             emit(Event::Notice(Notice::OverWindow { tokens, window }));
@@ -189,10 +240,10 @@ impl LiveSession {
 
     /// Freezes a plan in memory, and adds to what is unsaved what it adds to the context.
     fn add_plan(&mut self, plan: Plan, fold: Option<Fold>) {
-        let is_known = self.session.frozen.is_some();
+        let is_known = self.session.request_context.is_some();
         let from = if fold.is_some() { 0 } else { self.generation.slots().len() };
         let adds = fold.is_some() || !plan.slots.is_empty() || !is_known;
-        self.generation.freeze(&self.history, plan);
+        Arc::make_mut(&mut self.generation).freeze(&self.history, plan);
         // An unchanged context needs no write.
         if adds {
             let slots = self.generation.stored(&self.history, from);
@@ -213,7 +264,7 @@ impl LiveSession {
         if self.requested.is_some() || self.unsaved.context.is_some() || searches {
             return;
         }
-        let planned = extend(&self.input(&PlanRequest::default(), &[], &[]));
+        let planned = self.extension(&PlanRequest::default());
         let is_plain = |plan: &Plan| matches!(plan.action, Action::Extend) && !truncates(plan);
         if let Some(plan) = planned.filter(is_plain) {
             self.add_plan(plan, None);
@@ -222,12 +273,13 @@ impl LiveSession {
 
     /// Reports a fold, and warns when folding does not help.
     fn report_fold(&mut self, plan: &Plan, fold: &Fold, emit: &mut impl FnMut(Event)) {
-        let marks = Marks::new(&self.budget, &self.policy().fold, self.history.system_tokens());
-        trace::folded(self, plan, fold, &marks);
+        trace::folded(self, plan, fold);
         let before = fold.tokens_before;
         let after = fold.tokens_after;
-        emit(Event::Folded { reason: fold.reason.clone(), before, after });
-        if self.backoff.folded(after <= plan.tokens.high.max(plan.tokens.low)) {
+        emit(Event::Folded { reasons: fold.reasons.clone(), before, after });
+        let system = self.history.system_tokens();
+        let outcome = Outcome::of(plan, before, self.policy(), &self.budget, system);
+        if self.fold_escalation.folded(outcome) {
             let notice = Notice::FoldingDoesNotHelp { window: self.budget.window };
             trace::notice(self, &notice.to_string());
             emit(Event::Notice(notice));

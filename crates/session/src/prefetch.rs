@@ -4,8 +4,40 @@
 use tokio::sync::oneshot;
 use waterline::history::History;
 use waterline::tokens::Counter;
-use waterline_log::{AsyncLog, Tip};
+use waterline_log::{AsyncLog, Log, Tip};
 use waterline_provider::wire::parse_stored;
+
+/// How many messages a fold of a very long session reads. No window has space for more.
+pub(crate) const NEWEST: usize = 20_000;
+
+/// Which messages of a session are loaded with their texts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Reads {
+    Everything,
+    /// The newest messages, the first ones, and those with these indexes.
+    Recent {
+        shown: Vec<usize>,
+    },
+}
+
+/// How the history of a session is loaded.
+#[derive(Clone, Debug)]
+pub(crate) struct Loading {
+    pub(crate) session: String,
+    pub(crate) counter: Counter,
+    pub(crate) reads: Reads,
+}
+
+impl Loading {
+    pub(crate) fn load(&self, log: &Log) -> waterline_log::Result<History> {
+        match &self.reads {
+            Reads::Everything => log.history(&self.session, &self.counter, parse_stored),
+            Reads::Recent { shown } => {
+                log.recent_history(&self.session, &self.counter, parse_stored, NEWEST, shown)
+            }
+        }
+    }
+}
 
 /// A history that is being loaded in the background, or nothing.
 #[derive(Debug, Default)]
@@ -20,16 +52,17 @@ struct Loaded {
 
 impl Prefetch {
     /// Starts to load the history of a session, unless that was started before.
-    pub(crate) fn start(&mut self, log: &AsyncLog, session: &str, counter: Counter) {
+    pub(crate) fn start(&mut self, log: &AsyncLog, loading: Loading) {
         if self.0.is_some() {
             return;
         }
-        let id = session.to_owned();
+        // A busy log has no time for what may not be needed.
+        let Some(permit) = log.try_permit() else { return };
         let (done, loaded) = oneshot::channel();
-        log.detach(move |log| {
+        log.detach(permit, move |log| {
             // An error is not reported here: the fold loads the history again and reports it.
-            let Ok(session) = log.session(&id) else { return };
-            let Ok(history) = log.history(&id, &counter, parse_stored) else { return };
+            let Ok(session) = log.session(&loading.session) else { return };
+            let Ok(history) = loading.load(log) else { return };
             drop(done.send(Loaded { tip: session.tip, history }));
         });
         self.0 = Some(loaded);
@@ -65,12 +98,16 @@ impl Prefetch {
 mod tests {
     use waterline::message::Message;
     use waterline::tokens::Method;
-    use waterline_log::{Incoming, Log, RewindTarget, Session};
+    use waterline_log::{Incoming, RewindTarget, Session};
 
     use super::*;
 
     fn counter() -> Counter {
         Counter::new(Method::Chars4, 1_000)
+    }
+
+    fn loading() -> Loading {
+        Loading { session: "s".to_owned(), counter: counter(), reads: Reads::Everything }
     }
 
     fn say(log: &Log, text: &str) -> Tip {
@@ -91,7 +128,7 @@ mod tests {
         say(&log, "one");
         say(&log, "two");
         let mut prefetch = Prefetch::default();
-        prefetch.start(&AsyncLog::from(log.clone()), "s", counter());
+        prefetch.start(&AsyncLog::from(log.clone()), loading());
         let mut loaded = prefetch.0.take().unwrap();
         let first = (&mut loaded).await.unwrap();
         let (done, loaded) = oneshot::channel();

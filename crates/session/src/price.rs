@@ -36,11 +36,11 @@ impl Rates {
 /// The price of a model, in any currency.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Price {
-    /// The usual rates.
+    /// The rates that apply unless a prompt is long.
     pub rates: Rates,
     /// The rates of a call whose prompt has more than this many tokens.
     pub long: Option<(usize, Rates)>,
-    /// The day on which the price was checked, as `YYYY-MM-DD`; none if it is always current.
+    /// The day on which the price was checked, as `YYYY-MM-DD`; `None` if it is always current.
     pub date: Option<String>,
 }
 

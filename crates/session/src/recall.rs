@@ -20,7 +20,7 @@ use waterline_provider::wire::parse_stored;
 use crate::encoders::Encoders;
 use crate::vector_job::Clean;
 
-/// The most bytes of an artifact that are searched.
+/// Maximum number of bytes of an artifact that are searched.
 const ARTIFACT_BYTES: usize = 1_000_000;
 
 /// The least similarity that is a reason to return a message without a word of the question. It
@@ -53,10 +53,11 @@ struct Source {
 
 /// A message that a search found.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Passage {
     /// The number of the message in the session, from 1.
     pub position: u64,
-    /// Its author.
+    /// Who wrote the message.
     pub role: Role,
     /// Its time, in milliseconds since 1970.
     pub time: i64,
@@ -110,8 +111,8 @@ impl Recall {
         self.lock().update(log, session, tip, self.clean)
     }
 
-    /// Returns the lines of a memory that answer a question best. Stored vectors re-rank them if the
-    /// question can be encoded in time.
+    /// Returns the lines of a memory that answer a question best. Stored vectors re-rank them if
+    /// the question can be encoded in time.
     ///
     /// # Errors
     /// If a file of the memory cannot be read.
@@ -140,15 +141,32 @@ impl Recall {
 
 /// What to search for.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct RecallRequest<'a> {
-    /// The question.
+    /// The words to search for, or a question.
     pub question: &'a str,
-    /// The most messages that are returned.
+    /// Maximum number of messages that are returned.
     pub count: usize,
-    /// The most characters of each text.
+    /// Maximum number of characters of each text.
     pub chars: usize,
     /// Only messages before this position are returned.
     pub before: u64,
+}
+
+impl<'a> RecallRequest<'a> {
+    /// Creates a request for at most `count` messages, with texts of at most `chars` characters,
+    /// in the whole session.
+    #[must_use]
+    pub const fn new(question: &'a str, count: usize, chars: usize) -> Self {
+        Self { question, count, chars, before: u64::MAX }
+    }
+
+    /// Returns only messages before this position.
+    #[must_use]
+    pub const fn before(mut self, position: u64) -> Self {
+        self.before = position;
+        self
+    }
 }
 
 impl Recalled {
@@ -187,10 +205,11 @@ impl Recalled {
     }
 
     fn add_text(&mut self, entry: &Entry, text: &str, source: Source) {
-        let date = Timestamp::from_millisecond(entry.time).ok();
-        let date = date.map(|time| time.to_zoned(TimeZone::UTC).date());
+        let date = Timestamp::from_millisecond(entry.time)
+            .ok()
+            .map(|time| time.to_zoned(TimeZone::UTC).date());
         let speaker = entry.role.name();
-        self.index.add(&Indexed { session: "", speaker, date, text });
+        self.index.add(&Indexed::new("", speaker, text).with_date(date));
         self.sources.push(source);
     }
 
@@ -275,7 +294,7 @@ impl Recalled {
     fn speaks(&self, reason: &Reason, before: u64) -> bool {
         match reason {
             Reason::Words(_) | Reason::Speaker | Reason::Date => true,
-            Reason::Neighbour(at) => {
+            Reason::Neighbor(at) => {
                 self.sources.get(*at).is_some_and(|source| source.position < before)
             }
             _ => false,
@@ -283,8 +302,8 @@ impl Recalled {
     }
 }
 
-/// Re-ranks texts by their stored vectors, if the question can be encoded in time. `key` returns the
-/// key of a text's vector. Returns the texts that mean something similar.
+/// Re-ranks texts by their stored vectors, if the question can be encoded in time. `key` returns
+/// the key of a text's vector. Returns the texts that mean something similar.
 fn rerank<K: Eq + Hash>(
     encoders: &Arc<Encoders>,
     question: &str,
@@ -369,12 +388,12 @@ mod tests {
         bed.say(&Message::user("The staging database is on port 5433."));
         assert_eq!(bed.search("which port has the database?")[0].position, 1);
         bed.say(&Message::assistant("Noted."));
-        bed.say(&Message::user("The harbour office opens at nine."));
-        let found = bed.search("When does the harbour office open?");
+        bed.say(&Message::user("The harbor office opens at nine."));
+        let found = bed.search("When does the harbor office open?");
         assert_eq!((found[0].position, found[0].role), (3, Role::User));
         assert!(matches!(
             &found[0].reasons[0],
-            Reason::Words(words) if words.contains(&"harbour".to_owned())
+            Reason::Words(words) if words.contains(&"harbor".to_owned())
         ));
     }
 
@@ -393,8 +412,8 @@ mod tests {
         let artifact =
             bed.log.put_artifact("s", "text/plain", "ok", text.clone().into_bytes()).unwrap();
         let id: String = artifact.hash.chars().take(16).collect();
-        let cut = waterline::truncate::Cut::new(40, 20).artifact(id.clone());
-        let short = waterline::truncate::truncate(&text, &cut).unwrap();
+        let truncation = waterline::truncate::Truncation::new(40, 20).artifact(id.clone());
+        let short = waterline::truncate::truncate(&text, &truncation).unwrap();
         let mut message = Message::user(&short.text);
         message.parts[0].truncated = Some(Box::new(short.truncated));
         bed.say(&message);

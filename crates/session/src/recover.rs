@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use waterline::message::{Body, Message, Role};
 use waterline::plan::{FoldLevel, Slot};
-use waterline::reason::Reason;
+use waterline::reason::{Reason, Reasons};
 use waterline_provider::CallError;
 use waterline_provider::answer::{Answer, Stop};
 use waterline_provider::overflow::Overflow;
@@ -38,7 +38,7 @@ const MIN_REPORTED_TOKENS: usize = 1_000;
 /// Smaller growth is not significant.
 const MIN_GROWTH_TOKENS: usize = 100;
 
-/// What the model is told if the server could not parse its tool call.
+/// The message to a model whose tool call the server could not parse.
 const UNPARSED_CALL: &str = "[The server could not parse your last tool call, so it was not run. \
 Write each tool call exactly in the required format, with its arguments as one valid JSON object. \
 If a long argument is the problem, split the work into several smaller calls.]";
@@ -48,8 +48,8 @@ If a long argument is the problem, split the work into several smaller calls.]";
 pub(crate) struct RetryState {
     overflows: usize,
     failures: usize,
-    /// The number of ephemeral messages before the model was told that its call was not parsed.
-    told: Option<usize>,
+    /// The number of ephemeral messages before [`UNPARSED_CALL`] was added.
+    explained: Option<usize>,
     /// The provider seems to have truncated a prompt.
     truncated: bool,
 }
@@ -80,8 +80,8 @@ impl LiveSession {
         }
         retry.failures += 1;
         // The first retry is the same request: the model may write the call differently by itself.
-        if error.is_unparsed_call() && retry.failures > 1 && retry.told.is_none() {
-            retry.told = Some(self.ephemeral.len());
+        if error.is_unparsed_call() && retry.failures > 1 && retry.explained.is_none() {
+            retry.explained = Some(self.ephemeral.len());
             self.add_ephemeral(UNPARSED_CALL);
         }
         if let Some(wait) = self.config.retry.wait(&error, retry.failures, jitter()) {
@@ -91,7 +91,7 @@ impl LiveSession {
             return Ok(());
         }
         // The next model did not write that call, and the next turn may not.
-        if let Some(before) = retry.told.take() {
+        if let Some(before) = retry.explained.take() {
             self.ephemeral.truncate(before);
         }
         if !may_succeed_elsewhere(&error) || self.at >= self.config.fallback.len() {
@@ -114,7 +114,7 @@ impl LiveSession {
     /// provider silently truncated the prompt. If so, the answer is kept on a side branch, its
     /// usage is recorded, the next plan folds harder, and the call must be made again. Returns
     /// whether it must.
-    pub(crate) async fn fold_if_truncated(
+    pub(crate) async fn reject_if_overflowed(
         &mut self,
         answer: &Answer,
         took: Duration,
@@ -135,7 +135,7 @@ impl LiveSession {
             (Overflow::default(), WindowHint::Truncated(answer.usage.prompt()))
         };
         self.keep_on_side_branch(&answer.messages).await?;
-        self.record_discarded(answer, took).await?;
+        self.record_usage_only(answer, took).await?;
         let why = match answer.stop {
             Stop::Window => RetryReason::WindowFull,
             _ => RetryReason::PromptTruncated,
@@ -164,13 +164,13 @@ impl LiveSession {
         }
         self.learn(overflow, hint).await?;
         let level = match retry.overflows {
-            1 => FoldLevel::Fold,
-            2 => FoldLevel::Trim,
+            1 => FoldLevel::ByPolicy,
+            2 => FoldLevel::Harder,
             _ => FoldLevel::Minimal,
         };
         let reason = Reason::Rejected { tokens: refused, window: self.budget.window };
         trace::overflow(self, refused);
-        self.requested = Some((level, format!("{reason}: {}", level.about())));
+        self.requested = Some((level, Reasons::from(reason).and(level.reason())));
         Ok(())
     }
 
@@ -181,7 +181,7 @@ impl LiveSession {
         if let Some(prompt) = overflow.prompt {
             self.budget.calibration.observe(sent, prompt);
         }
-        let refused = self.budget.calibration.correct(sent);
+        let refused = self.budget.calibration.to_provider_tokens(sent);
         let window = match hint {
             WindowHint::Exact(window) => {
                 self.learn_window(window, true).await?;
@@ -207,7 +207,7 @@ impl LiveSession {
     /// because providers may drop the thinking from its own messages.
     fn was_truncated(&self, answer: &Answer) -> bool {
         let real = answer.usage.prompt();
-        let correct = |tokens| self.budget.calibration.correct(tokens);
+        let correct = |tokens| self.budget.calibration.to_provider_tokens(tokens);
         if real < MIN_REPORTED_TOKENS {
             return false;
         }
@@ -226,8 +226,8 @@ impl LiveSession {
         is_short && !self.generation.context(&self.history).any(has_thinking)
     }
 
-    /// Returns the tokens that the context has for messages to the model from this index on, as
-    /// they were sent: a long result may have been truncated when it arrived.
+    /// Returns the tokens sent for messages to the model from this index on: a long result may have
+    /// been truncated when it arrived.
     fn added_tokens(&self, from: usize) -> usize {
         let is_new = |slot: &&Slot| slot.sources.iter().all(|&source| source >= from);
         let slots = self.generation.slots().iter().rev().take_while(is_new);

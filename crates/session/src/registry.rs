@@ -218,8 +218,8 @@ impl Sessions {
             Some(live) if live.accepts(&config) => {
                 live.hand_over(config);
                 live.work_under(lease.fence());
-                live.resync().await?;
-                live.catch_up().await?;
+                live.reload_if_interrupted().await?;
+                live.load_foreign_changes().await?;
             }
             _ => {
                 if !slot.state.loaded.load(Ordering::Relaxed) {

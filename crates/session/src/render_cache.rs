@@ -17,7 +17,7 @@ pub(crate) struct RenderCache {
 
 impl RenderCache {
     /// Renders a context and returns the rules of the wire that it violates.
-    pub(crate) fn write(
+    pub(crate) fn render(
         &mut self,
         generation: u64,
         wire: Wire,
@@ -89,7 +89,7 @@ mod tests {
             let mut render_cache = RenderCache::default();
             for length in 2..=all.len() {
                 let context = &all[..length];
-                let (written, _) = render_cache.write(0, wire, context);
+                let (written, _) = render_cache.render(0, wire, context);
                 let whole = wire::render(wire, context);
                 assert_eq!(written.texts(), whole.texts(), "{wire:?} {length}");
                 let system = |rendered: &Rendered| {
@@ -99,7 +99,7 @@ mod tests {
             }
             assert!(render_cache.settled > 0);
             assert_eq!(
-                render_cache.write(1, wire, &all[..2]).0.texts().len(),
+                render_cache.render(1, wire, &all[..2]).0.texts().len(),
                 wire::render(wire, &all[..2]).texts().len()
             );
         }

@@ -12,7 +12,7 @@ use crate::trace;
 impl LiveSession {
     /// Sets the shape of the next answers. The prompt should ask for it too, because not every
     /// server supports a shape. With `insists`, the model no longer needs its tools, and the shape
-    /// is also sent to servers where it prevents tool calls.
+    /// is also sent to servers on which it prevents tool calls.
     pub fn answer_as(&mut self, shape: Option<Shape>, insists: bool) {
         self.wanted.shape = shape;
         self.wanted.insists = insists;

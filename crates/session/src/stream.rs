@@ -45,8 +45,8 @@ impl LiveSession {
         let queue = Arc::clone(&events);
         let emit =
             move |event| queue.lock().unwrap_or_else(PoisonError::into_inner).push_back(event);
-        let call: Pin<Box<dyn Future<Output = _> + Send + '_>> = Box::pin(self.call(new, emit));
-        let mut call = Some(call);
+        let started: Pin<Box<dyn Future<Output = _> + Send + '_>> = Box::pin(self.call(new, emit));
+        let mut call = Some(started);
         let mut outcome = None;
         poll_fn(move |context| {
             let next = || events.lock().unwrap_or_else(PoisonError::into_inner).pop_front();

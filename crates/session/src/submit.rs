@@ -3,13 +3,13 @@
 
 use std::sync::Arc;
 
+use waterline::history::History;
 use waterline::message::Message;
 use waterline_log::{End, Found, Incoming, Session};
 use waterline_provider::wire::parse_stored;
 
 use crate::config::SessionConfig;
 use crate::error::SessionError;
-use crate::live::LiveSession;
 use crate::registry::{SessionGuard, Sessions};
 
 /// How often the session is looked up, if other callers append to it meanwhile. After the first
@@ -69,8 +69,9 @@ impl Sessions {
                 .await?;
             if let Some(submitted) = self.enter_found(user, &conversation, found, &config).await? {
                 let session = submitted.live.session().clone();
-                // In the background: without it the session is found by the ids of its messages.
-                self.log.detach(move |log| {
+                // In the background: without it the session is found by the ids of its messages. A
+                // caller waits only while the log has more work than it can do.
+                self.log.detach(self.log.permit().await?, move |log| {
                     if let Err(error) = log.note_conversation(&session, &conversation) {
                         tracing::warn!(
                             target: "waterline::session",
@@ -123,17 +124,21 @@ impl Sessions {
                 how: SubmitOutcome::Continued,
             }));
         }
-        let all = counted(&live, conversation, &found);
+        let all = {
+            let history = live.shared_history();
+            let conversation = Arc::clone(conversation);
+            let found = found.clone();
+            live.on_log(move |_| Ok(counted(&history, &conversation, &found))).await?
+        };
         live.write(move |log| log.resend(&found.session, all.clone())).await?;
-        live.catch_up().await?;
+        live.load_foreign_changes().await?;
         Ok(Some(Submitted { live, new: Vec::new(), how: SubmitOutcome::Moved }))
     }
 }
 
 /// Returns the messages of a conversation to store, with the tokens that the session has already
 /// counted for the same content.
-fn counted(live: &LiveSession, conversation: &[Message], found: &Found) -> Vec<Incoming> {
-    let history = live.history();
+fn counted(history: &History, conversation: &[Message], found: &Found) -> Vec<Incoming> {
     let counter = history.counter();
     // The last known message of the conversation is the last one of the session.
     let index = |at: usize| (history.len() + at).checked_sub(found.known);

@@ -1,14 +1,16 @@
 //! Keeps a session in memory and its log the same: reads it again after an interrupted call, loads
 //! what other processes stored and what a fold needs, and checks every write against the lease.
 
-use waterline::message::Message;
-use waterline_log::{Commit, Incoming, Log, LogError};
+use std::sync::Arc;
+
+use waterline::message::{Message, Role};
+use waterline_log::{Log, LogError, Permit};
 use waterline_provider::wire::parse_stored;
 
 use crate::error::SessionError;
 use crate::lease::Fence;
 use crate::live::LiveSession;
-use crate::prefetch::Prefetch;
+use crate::prefetch::{Loading, NEWEST, Prefetch, Reads};
 use crate::render_cache::RenderCache;
 
 /// A fold is near when the prompt has reached this share of the high mark, in percent.
@@ -17,17 +19,22 @@ const NEAR_FOLD: usize = 60;
 /// The number of messages from which loading them takes long enough to notice.
 const LONG: usize = 2_000;
 
+/// What a fold reads at least, in windows.
+const WINDOWS_READ: usize = 4;
+
 impl LiveSession {
     /// Reads the session again after a call that failed or was dropped. A partial answer is kept on
     /// a side branch.
     ///
     /// # Errors
     /// When the log cannot be read or written.
-    pub async fn resync(&mut self) -> Result<(), SessionError> {
+    pub async fn reload_if_interrupted(&mut self) -> Result<(), SessionError> {
         if !self.busy {
             return Ok(());
         }
-        self.unsaved = Commit::default();
+        let lost = std::mem::take(&mut self.unsaved).messages;
+        // The user message that was to start a turn is gone.
+        self.next_call_starts_turn &= lost.iter().all(|message| message.role != Role::User);
         self.work.close();
         self.work.wait().await;
         self.work.reopen();
@@ -35,8 +42,8 @@ impl LiveSession {
         let counter = *self.history.counter();
         let resumed = self.on_log(move |log| log.resume(&id, &counter, parse_stored)).await?;
         self.session = resumed.session;
-        self.generation = resumed.generation;
-        self.history = resumed.history;
+        self.generation = Arc::new(resumed.generation);
+        self.history = Arc::new(resumed.history);
         self.prefetch = Prefetch::default();
         self.cleared = resumed.cleared;
         self.render_cache = RenderCache::default();
@@ -57,7 +64,7 @@ impl LiveSession {
     /// When the log cannot be read or written.
     pub async fn keep_partial(&mut self, mark: &str) -> Result<(), SessionError> {
         let partial = std::mem::take(&mut self.partial_text);
-        self.resync().await?;
+        self.reload_if_interrupted().await?;
         if partial.trim().is_empty() {
             return Ok(());
         }
@@ -69,11 +76,11 @@ impl LiveSession {
     ///
     /// # Errors
     /// When the log cannot be read.
-    pub async fn catch_up(&mut self) -> Result<bool, SessionError> {
+    pub async fn load_foreign_changes(&mut self) -> Result<bool, SessionError> {
         match self.refresh_state().await {
             Err(SessionError::Log(LogError::Conflict { .. })) => {
                 self.busy = true;
-                self.resync().await?;
+                self.reload_if_interrupted().await?;
                 Ok(true)
             }
             taken => taken.map(|()| false),
@@ -99,25 +106,75 @@ impl LiveSession {
     pub(crate) fn prepare_fold(&mut self) {
         let is_near = self.prompt_tokens() >= self.high_mark() / 100 * NEAR_FOLD;
         if is_near && self.history.len() >= LONG && !self.history.is_whole() {
-            self.prefetch.start(&self.log, &self.session.id, *self.history.counter());
+            let loading = self.loading(self.reads());
+            self.prefetch.start(&self.log, loading);
         }
     }
 
-    /// Loads the messages that are not in memory.
+    /// Loads the messages that a fold needs.
     pub(crate) async fn load_history(&mut self) -> Result<(), SessionError> {
+        if self.reads() == Reads::Everything {
+            return self.load_everything().await;
+        }
         if self.history.is_whole() {
             return Ok(());
         }
         self.commit().await?;
         let tip = self.session.tip;
-        if let Some(history) = self.prefetch.finish(tip, self.cleared, &self.history).await {
-            self.history = history;
+        match self.prefetch.finish(tip, self.cleared, &self.history).await {
+            Some(history) => self.history = Arc::new(history),
+            None => self.load(self.reads()).await?,
+        }
+        let listed = self.generation.slots().iter().flat_map(|slot| &slot.listed);
+        Arc::make_mut(&mut self.history).remember_values(listed.map(String::as_str));
+        self.read_enough().await
+    }
+
+    /// Loads everything if more messages may fit into the window than were read.
+    pub(crate) async fn read_enough(&mut self) -> Result<(), SessionError> {
+        let needed = self.budget.window * WINDOWS_READ;
+        match self.history.has_unread() && self.history.read_tokens() < needed {
+            true => self.load_everything().await,
+            false => Ok(()),
+        }
+    }
+
+    /// Loads every message that is not in memory.
+    pub(crate) async fn load_everything(&mut self) -> Result<(), SessionError> {
+        if self.history.is_whole() && !self.history.has_unread() {
             return Ok(());
         }
-        let id = self.session.id.clone();
-        let counter = *self.history.counter();
-        self.history = self.on_log(move |log| log.history(&id, &counter, parse_stored)).await?;
+        self.commit().await?;
+        let tip = self.session.tip;
+        let loaded = self.prefetch.finish(tip, self.cleared, &self.history).await;
+        match loaded.filter(|history| !history.has_unread()) {
+            Some(history) => self.history = Arc::new(history),
+            None => self.load(Reads::Everything).await?,
+        }
         Ok(())
+    }
+
+    async fn load(&mut self, reads: Reads) -> Result<(), SessionError> {
+        let loading = self.loading(reads);
+        self.history = Arc::new(self.on_log(move |log| loading.load(log)).await?);
+        Ok(())
+    }
+
+    fn loading(&self, reads: Reads) -> Loading {
+        Loading { session: self.session.id.clone(), counter: *self.history.counter(), reads }
+    }
+
+    /// Returns what a fold of this session reads.
+    fn reads(&self) -> Reads {
+        let sent = self.generation.slots().iter().filter(|slot| slot.treatment.is_sent());
+        let shown: Vec<usize> = sent.flat_map(|slot| slot.sources.iter().copied()).collect();
+        let pins = self.kept.pins.iter().map(|position| position.saturating_sub(self.cleared + 1));
+        let is_pinned_elsewhere = |pin: u64| !shown.iter().any(|index| *index as u64 == pin);
+        let is_short = self.history.len() < NEWEST + NEWEST / 2;
+        if is_short || self.policy().reads_dropped() || pins.into_iter().any(is_pinned_elsewhere) {
+            return Reads::Everything;
+        }
+        Reads::Recent { shown }
     }
 
     /// Stores a partial answer on a side branch: it can be found there, and the retry does not
@@ -129,16 +186,12 @@ impl LiveSession {
         if partial.is_empty() {
             return Ok(());
         }
-        let incoming = self.incoming(partial);
+        let (_, incoming) = self.incoming(partial.to_vec()).await?;
         let id = self.session.id.clone();
         let tip = self.session.tip;
         let append = move |log: &Log| log.append_to_side_branch(&id, tip, incoming.clone());
         self.session = self.write(append).await?;
         Ok(())
-    }
-
-    pub(crate) fn incoming(&self, messages: &[Message]) -> Vec<Incoming> {
-        messages.iter().map(|message| Incoming::of(message, self.history.counter())).collect()
     }
 
     /// Checks every write against a lease: once another process has taken the lease, writes are
@@ -153,7 +206,8 @@ impl LiveSession {
     }
 
     /// Queues a write in one transaction, if no other process has taken the session's lease. It
-    /// completes even if the caller drops the future. `work` may run again after a conflict.
+    /// completes even if the caller drops the future, unless the log's queue is full. `work` may
+    /// run again after a conflict.
     ///
     /// # Errors
     /// What the work returns, and [`LogError::LeaseLost`].
@@ -165,13 +219,38 @@ impl LiveSession {
         T: Send + 'static,
         W: Fn(&Log) -> waterline_log::Result<T> + Send + 'static,
     {
+        self.log.write(self.under_lease(work))
+    }
+
+    /// As [`LiveSession::write`], with a place in the log's queue.
+    pub(crate) fn write_with<T, W>(
+        &self,
+        permit: Permit,
+        work: W,
+    ) -> impl Future<Output = waterline_log::Result<T>> + Send + use<T, W>
+    where
+        T: Send + 'static,
+        W: Fn(&Log) -> waterline_log::Result<T> + Send + 'static,
+    {
+        self.log.write_with(permit, self.under_lease(work))
+    }
+
+    /// Returns work that checks the lease first.
+    fn under_lease<T, W>(
+        &self,
+        work: W,
+    ) -> impl Fn(&Log) -> waterline_log::Result<T> + Send + 'static + use<T, W>
+    where
+        T: Send + 'static,
+        W: Fn(&Log) -> waterline_log::Result<T> + Send + 'static,
+    {
         let held = self.work.token();
         let fence = self.fence();
-        self.log.write(move |log| {
+        move |log| {
             let _held = &held;
             fence.check(log)?;
             work(log)
-        })
+        }
     }
 
     /// Runs work on one of the log's threads, without a check of the lease: reads, and writes that

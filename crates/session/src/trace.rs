@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tracing::{Span, field};
 use waterline::message::Role;
-use waterline::plan::{Marks, Plan, Slot, Treatment};
+use waterline::plan::{Figures, Plan, Slot, Treatment};
 use waterline_log::{Fold, Usage as Recorded};
 use waterline_provider::CallError;
 use waterline_provider::answer::Answer;
@@ -13,34 +13,40 @@ use waterline_provider::answer::Answer;
 use crate::live::LiveSession;
 
 /// Reports a fold, with the figures of S3.40 to S3.47. All of them are on the provider's scale.
-/// `system` includes the tool definitions, because both are sent with every call and leave the rest
-/// of the window to the conversation. Messages are counted without the system prompt.
-pub(crate) fn folded(live: &LiveSession, plan: &Plan, fold: &Fold, room: &Marks) {
+/// System prompt and tool definitions are sent with every call and leave the rest of the window to
+/// the conversation; the budgets are shares of that rest. Messages are counted without the system
+/// prompt.
+pub(crate) fn folded(live: &LiveSession, plan: &Plan, fold: &Fold) {
     let policy = live.policy();
     let real = |tokens: usize| live.corrected(tokens);
-    let budget = |key: &str| policy.size(key).map_or(0, |size| real(room.tokens(size)));
     let parts = Parts::of(live, &plan.slots);
     let tools = real(live.budget.tools);
-    let system = parts.system + tools;
-    let whole = live.budget.whole;
+    let whole = live.budget.model_window;
     let usable = policy.fold.target.of(whole).min(live.budget.window);
+    let available = usable.saturating_sub(parts.system + tools);
+    let budget = |key: &str| policy.size(key).map_or(0, |size| size.of(available));
+    // The history and what is left of it, both without the system prompt.
+    let mut conversation = Figures::default();
+    conversation.history = real(live.history.tokens().saturating_sub(live.history.system_tokens()));
+    conversation.context = parts.recent;
     tracing::info!(
         target: "waterline::context",
         session = %live.session.id,
         policy = %policy.name,
         generation = live.generation.number + 1,
-        reason = %fold.reason,
+        reason = %fold.reasons,
         window = whole,
         usable,
-        system,
+        system = parts.system,
         tools,
-        available = usable.saturating_sub(system),
+        available,
         messages = live.history.len() - parts.systems,
-        tokens = real(live.history.tokens().saturating_sub(live.history.system_tokens())),
+        tokens = conversation.history,
         summary_budget = budget("summarise.max"),
         recent_budget = budget("window.tokens"),
         summary = parts.summary,
         recent = parts.recent,
+        reduction = conversation.reduction(),
         shown = parts.shown,
         before = fold.tokens_before,
         total = parts.total() + tools,
@@ -176,7 +182,7 @@ pub(crate) fn answered(span: &Span, outcome: &Result<Answer, CallError>) {
 }
 
 /// Reports the token usage of a call, part by part.
-pub(crate) fn took(live: &LiveSession, usage: &Recorded) {
+pub(crate) fn usage(live: &LiveSession, usage: &Recorded) {
     let of = |treatment| -> usize {
         live.generation
             .slots()
@@ -193,7 +199,7 @@ pub(crate) fn took(live: &LiveSession, usage: &Recorded) {
         session = %live.session.id,
         model = %usage.model,
         generation = live.generation.number,
-        why = %live.generation.reason,
+        why = %live.generation.reasons,
         system,
         tools = live.budget.tools,
         summary,

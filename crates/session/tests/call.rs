@@ -5,7 +5,7 @@ mod test_bed;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use test_bed::{
     TestBed, config, events, newest, policy, sent, silent, target, tokens, user, whole,
 };
@@ -32,7 +32,9 @@ async fn call_stores_the_question_and_the_answer() {
     let bed = TestBed::new();
     let mut live = bed.live(&server, 10_000).await;
     let mut seen = Vec::new();
+    let before = live.log().writes();
     let answer = live.call(user("how are you?"), |event| seen.push(event)).await.unwrap();
+    assert_eq!(live.log().writes() - before, 2, "one flush before the request, one after it");
     assert_eq!(answer.messages[0].text(), "fine");
     assert!(
         matches!(
@@ -420,7 +422,7 @@ async fn usage_prices_and_levels_are_recorded() {
     assert!(live.level() >= Level::Info, "{}", live.level());
 }
 
-/// A window that the provider reported applies to every later session.
+/// A window that the provider reported applies to every later session that sets none.
 #[tokio::test]
 async fn reported_window_is_known_to_the_next_session() {
     let server = Scripted::new(|received: &Received| {
@@ -438,10 +440,9 @@ async fn reported_window_is_known_to_the_next_session() {
     live.call(vec![Message::user("x y z ".repeat(4_000))], silent).await.unwrap();
     assert!(live.window() <= 3_000);
     bed.log().create(Session::new("other")).unwrap();
-    let other =
-        LiveSession::open(bed.log(), "other", config(&server, 100_000, policy("auto", &[])))
-            .await
-            .unwrap();
+    let mut config = config(&server, 100_000, policy("auto", &[]));
+    config.model.window = None;
+    let other = LiveSession::open(bed.log(), "other", config).await.unwrap();
     assert!(other.window() <= 3_000, "{}", other.window());
 }
 
@@ -490,4 +491,23 @@ async fn answer_after_a_conflicting_append_is_kept_in_a_fork() {
     assert_eq!(bed.log().search("answer", None, 3).unwrap().len(), 1, "nothing is lost");
     live.call(user("again"), silent).await.unwrap();
     assert_eq!(bed.texts(), ["mine", "another process", "again", "the answer"]);
+}
+
+/// Calls with one key reach the machine that has the common beginning of their prompts: sessions
+/// of a project share a key, and it does not reveal the session.
+#[tokio::test]
+async fn sessions_with_the_same_prompt_share_the_key_of_the_cache() {
+    let server = Scripted::new(|_| whole("fine", 0));
+    let key_of = async |prompt: &str| {
+        let bed = TestBed::new();
+        let mut live = bed.live(&server, 100_000).await;
+        let messages = vec![Message::system(prompt), Message::user(waterline_log::new_id())];
+        live.call(messages, silent).await.unwrap();
+        let body: Value = serde_json::from_str(&server.received().pop().unwrap().body).unwrap();
+        body["prompt_cache_key"].as_str().unwrap().to_owned()
+    };
+    let first = key_of("in /home/me/secret").await;
+    assert_eq!(first, key_of("in /home/me/secret").await);
+    assert_ne!(first, key_of("elsewhere").await);
+    assert!(!first.contains("secret") && first.len() < 40, "{first}");
 }

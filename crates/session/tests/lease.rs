@@ -62,7 +62,7 @@ async fn no_side_branch_is_stored() {
         _ = receiver.recv() => {}
     }
     take_over(&bed.log());
-    assert_refused(live.resync().await);
+    assert_refused(live.reload_if_interrupted().await);
     assert_eq!(bed.log().search("wheel", None, 2).unwrap().len(), 0);
 }
 

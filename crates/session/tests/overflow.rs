@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 use test_bed::{TestBed, config, events, fair, newest, policy, silent, tokens, user, whole};
 use waterline::message::{Message, Role, ToolCall};
+use waterline::reason::Reason;
 use waterline_memory::Memory;
 use waterline_session::{Event, RetryReason, SessionConfig};
 use waterline_testkit::scripted::Scripted;
@@ -51,9 +52,9 @@ async fn s2_22_to_s2_25_e19_overflow_folds_harder_and_records_each_fold() {
     let log = bed.log();
     let folds = log.generations("s").unwrap();
     assert!(
-        folds[0].fold.reason.starts_with("the provider rejected"),
+        matches!(folds[0].fold.reasons.iter().next(), Some(Reason::Rejected { .. })),
         "{:?}",
-        folds[0].fold.reason
+        folds[0].fold.reasons
     );
     assert!(folds.iter().all(|fold| fold.fold.tokens_after < fold.fold.tokens_before));
     assert_eq!(bed.texts().len(), 24, "the stored history is unchanged");
@@ -196,11 +197,10 @@ async fn ineffective_folds_get_harder_and_warn_once() {
     assert_eq!(notices, 1, "one warning");
     assert_eq!(server.received().len(), 14, "one request per call, but: {retries:?}");
     assert!(live.violations().is_empty(), "{:?}", live.violations());
-    let reasons: Vec<String> =
-        bed.log().generations("s").unwrap().into_iter().map(|fold| fold.fold.reason).collect();
+    let folds = bed.log().generations("s").unwrap();
     assert!(
-        reasons.iter().any(|reason| reason.contains("earlier folds did not free enough")),
-        "{reasons:?}"
+        folds.iter().flat_map(|fold| &fold.fold.reasons).any(|why| *why == Reason::NotEnough),
+        "{folds:?}"
     );
     let roles: Vec<Role> =
         live.generation().context(live.history()).map(|message| message.role).collect();
@@ -330,4 +330,40 @@ async fn the_usage_of_a_dropped_answer_is_recorded() {
     let usage = bed.log().usage("s").unwrap();
     assert_eq!((calls.load(Ordering::SeqCst), usage.len()), (2, 2));
     assert!(usage.iter().all(|call| call.input > 0), "{usage:?}");
+}
+
+/// What one refusal showed is kept for other sessions, but the user may know better: the server
+/// may have been restarted with a larger window.
+#[tokio::test]
+async fn a_window_that_the_user_sets_wins_until_the_server_refuses_again() {
+    let limit = Arc::new(AtomicUsize::new(8_192));
+    let current = Arc::clone(&limit);
+    let server = Scripted::new(move |received: &Received| {
+        let limit = current.load(Ordering::SeqCst);
+        if tokens(received) > limit {
+            return Reply::status(400, format!("maximum context length is {limit} tokens"));
+        }
+        fair("done", received)
+    });
+    let bed = TestBed::new();
+    let unset = |server: &Scripted| {
+        let mut config = config(server, 20_000, policy("auto", &[]));
+        config.model.window = None;
+        config
+    };
+    let mut first = bed.open(config(&server, 20_000, policy("auto", &[]))).await;
+    first.call(user("word ".repeat(12_000)), silent).await.unwrap();
+    assert_eq!(first.learned_window(), Some(8_192));
+    assert!(first.window() < 8_192, "{}", first.window());
+    drop(first);
+    let second = bed.open(unset(&server)).await;
+    assert_eq!(second.learned_window(), Some(8_192), "without a setting it is still known");
+    drop(second);
+    let mut third = bed.open(config(&server, 20_000, policy("auto", &[]))).await;
+    assert_eq!((third.learned_window(), third.window()), (None, 20_000));
+    third.call(user("and now?"), silent).await.unwrap();
+    assert_eq!(third.window(), 20_000);
+    limit.store(100, Ordering::SeqCst);
+    drop(third.call(user("word ".repeat(500)), silent).await);
+    assert_eq!(third.learned_window(), Some(100));
 }

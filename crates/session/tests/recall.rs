@@ -41,7 +41,8 @@ async fn talk(live: &mut LiveSession) {
 
 #[tokio::test]
 async fn folded_fact_is_quoted_and_the_prefix_stays() {
-    let (bed, server) = (TestBed::new(), server());
+    let bed = TestBed::new();
+    let server = server();
     let mut live = open(&bed, &server, 60_000).await;
     talk(&mut live).await;
     let before = sent(server.received().last().unwrap());
@@ -75,7 +76,8 @@ fn gated(text: &str) -> &str {
 #[tokio::test]
 #[allow(clippy::await_holding_lock, reason = "the search runs on another thread")]
 async fn late_search_quotes_nothing() {
-    let (bed, server) = (TestBed::new(), server());
+    let bed = TestBed::new();
+    let server = server();
     let mut live = open(&bed, &server, 1).await;
     live.search_with(Arc::new(Recall::new(gated)));
     let closed = GATE.lock().unwrap();
@@ -87,7 +89,8 @@ async fn late_search_quotes_nothing() {
 
 #[tokio::test]
 async fn resumed_session_quotes_without_loading_its_history() {
-    let (bed, server) = (TestBed::new(), server());
+    let bed = TestBed::new();
+    let server = server();
     let mut live = open(&bed, &server, 60_000).await;
     talk(&mut live).await;
     drop(live);
@@ -100,7 +103,8 @@ async fn resumed_session_quotes_without_loading_its_history() {
 /// What the user cleared does not come back.
 #[tokio::test]
 async fn cleared_messages_are_not_quoted() {
-    let (bed, server) = (TestBed::new(), server());
+    let bed = TestBed::new();
+    let server = server();
     let mut live = open(&bed, &server, 60_000).await;
     talk(&mut live).await;
     drop(live);
@@ -113,14 +117,15 @@ async fn cleared_messages_are_not_quoted() {
 /// The whole of a truncated text is in the log, and passages of it are found there.
 #[tokio::test]
 async fn passage_of_an_artifact_is_quoted() {
-    let (bed, server) = (TestBed::new(), server());
+    let bed = TestBed::new();
+    let server = server();
     let mut live = open(&bed, &server, 60_000).await;
     let output = format!("{}module_33 failed\n{}", "ok\n".repeat(900), "ok\n".repeat(900));
     let log = bed.log();
     let artifact = log.put_artifact("s", "text/plain", "ok", output.clone().into_bytes()).unwrap();
     let id: String = artifact.hash.chars().take(16).collect();
-    let cut = waterline::truncate::Cut::new(40, 20).artifact(id);
-    let short = waterline::truncate::truncate(&output, &cut).unwrap();
+    let truncation = waterline::truncate::Truncation::new(40, 20).artifact(id);
+    let short = waterline::truncate::truncate(&output, &truncation).unwrap();
     let mut part = Part::text(short.text);
     part.truncated = Some(Box::new(short.truncated));
     let mut message = Message::user("The output of the build:");

@@ -52,7 +52,7 @@ async fn nothing_is_read_from_the_model_while_the_caller_does_not_poll() {
         read.load(Ordering::SeqCst)
     );
     drop(events);
-    live.resync().await.unwrap();
+    live.reload_if_interrupted().await.unwrap();
     assert_eq!(bed.texts(), ["begin"], "a dropped stream leaves a valid log");
     assert_eq!(read.load(Ordering::SeqCst), 3, "nothing more is read");
 }
@@ -86,6 +86,19 @@ async fn stream_ends_with_the_stored_answer() {
         .unwrap();
     assert_eq!(again.ask("and now?").await.unwrap().text(), "done");
     assert_eq!(model.received()[1].body.matches("be brief").count(), 1);
+}
+
+#[tokio::test]
+async fn builder_takes_a_policy_by_name_or_by_value() {
+    let bed = TestBed::new();
+    let builder = || LiveSession::builder("m", Scripted::lines(vec![]));
+    let named = builder().policy("window").open(bed.log(), "a").await.unwrap();
+    assert_eq!(named.policy().name, "window");
+    let keys = [("window.messages".to_owned(), "60".to_owned())];
+    let own = waterline::policy::Policy::preset_with("window", &keys).unwrap();
+    let own = builder().policy(own).open(bed.log(), "b").await.unwrap();
+    assert_eq!(own.policy().setting("window.messages").and_then(|set| set.as_integer()), Some(60));
+    assert!(builder().policy("nothing").open(bed.log(), "c").await.is_err());
 }
 
 /// A model that fails after half an answer: its stream ends, or it reports an error without the

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
-use test_bed::{TestBed, config, events, fair, policy, sent, silent, target, user, wants_summary};
+use test_bed::{
+    TestBed, config, events, fair, newest, policy, sent, silent, target, user, wants_summary,
+};
 use waterline::message::{Message, ToolCall};
 use waterline::policy::Policy;
 use waterline_memory::Memory;
@@ -55,15 +57,18 @@ fn server(summary: impl Fn(usize, &Received) -> Reply + Send + Sync + 'static) -
     Scripted::new(script)
 }
 
-async fn talk(live: &mut LiveSession, rounds: std::ops::Range<usize>) {
+async fn talk(live: &mut LiveSession, rounds: std::ops::Range<usize>) -> Vec<String> {
+    let mut notices = Vec::new();
     for round in rounds {
-        live.call(
-            user(format!("step {round}: see src/file_{round}.rs {}", "and more ".repeat(400))),
-            silent,
-        )
-        .await
-        .unwrap();
+        let text = format!("step {round}: see src/file_{round}.rs {}", "and more ".repeat(400));
+        let emit = |event| {
+            if let Event::Notice(notice) = event {
+                notices.push(notice.to_string());
+            }
+        };
+        live.call(user(text), emit).await.unwrap();
     }
+    notices
 }
 
 /// S1.16 to S1.25: the same prefix with one more user message, at most 4,000 tokens, temperature 0.
@@ -134,7 +139,11 @@ async fn v14_c1_7_unusable_summary_is_replaced_by_the_digest() {
         });
         let bed = TestBed::new();
         let mut live = bed.open(config(&server, 12_000, blocking())).await;
-        talk(&mut live, 0..16).await;
+        let notices = talk(&mut live, 0..16).await;
+        assert!(
+            notices.iter().any(|notice| notice.starts_with("no usable summary from the model")),
+            "{bad:?}: {notices:?}"
+        );
         let requests = summaries(&server);
         assert!(
             requests.len() >= 2 && requests.len().is_multiple_of(2),
@@ -147,6 +156,22 @@ async fn v14_c1_7_unusable_summary_is_replaced_by_the_digest() {
         assert!(last.body.contains("src/file_0.rs"), "{bad:?}: in the digest and the ledger");
         assert_eq!(bed.texts().len(), 32, "{bad:?}");
     }
+}
+
+/// In a Chinese conversation the whole request is Chinese, with the reason for the rejection.
+#[tokio::test]
+async fn v14_chinese_rejection_names_its_reason_in_chinese() {
+    let server = server(|_, received| fair("对不起，我做不到。", received));
+    let bed = TestBed::new();
+    let mut live = bed.open(config(&server, 12_000, blocking())).await;
+    for round in 0..16 {
+        let text = format!("第 {round} 轮：请规划水车。{}", "木梁和齿轮要用橡木。".repeat(200));
+        live.call(user(text), silent).await.unwrap();
+    }
+    let requests = summaries(&server);
+    let second = &requests[1].body;
+    assert!(second.contains("上一次的回答没有被接受：是道歉或错误，不是摘要。"), "{second}");
+    assert!(!second.contains("rejected") && !second.contains("apology"), "{second}");
 }
 
 /// A failing summarizer does not fail the call.
@@ -163,7 +188,7 @@ async fn v14_failing_summariser_does_not_stop_the_call() {
 /// S0.76: another model may write the summaries. It gets a separate prompt, in parts if its window
 /// is small.
 #[tokio::test]
-async fn s0_76_c1_5_another_model_summarises_in_parts() {
+async fn s0_76_c1_5_another_model_summarizes_in_parts() {
     let main = server(|_, received| fair(GOOD, received));
     let other = server(|_, received| fair(GOOD, received));
     let bed = TestBed::new();
@@ -370,7 +395,7 @@ async fn c1_5_conversation_too_long_for_its_own_summary_is_truncated() {
         let text = format!("step {round} {}", "and more ".repeat(400));
         live.call(user(text), |event| events.push(event)).await.unwrap();
     }
-    assert!(events.iter().any(|event| matches!(event, Event::Summarising)));
+    assert!(events.iter().any(|event| matches!(event, Event::Summarizing)));
     let requests = summaries(&server);
     assert!(
         !requests[0].body.contains("<conversation>") && requests[1].body.contains("<conversation>")
@@ -437,4 +462,36 @@ async fn s3_11_summary_that_a_process_did_not_finish_is_made_by_the_next_one() {
     assert_eq!(day.matches("order 4711").count(), 1, "{day}");
     talk(&mut live, 8..9).await;
     assert!(server.received().pop().unwrap().body.contains("order 4711"));
+}
+
+/// A summary that a process did not finish is made with the prompt of the policy, not with the
+/// built-in one.
+#[tokio::test]
+async fn resumed_summary_uses_the_prompt_of_the_policy() {
+    const PROMPT: &str = "List the open orders.";
+    let open = Arc::new(AtomicBool::new(false));
+    let gate = Arc::clone(&open);
+    let server = Scripted::new(move |received: &Received| {
+        if !newest(received).contains(PROMPT) {
+            return fair("noted", received);
+        }
+        while !gate.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        fair("[DAILY]\n- planned, order 4711\n[MEMORY]\nnone", received)
+    });
+    let bed = TestBed::new();
+    let own = format!("{PROMPT:?}");
+    let settings = [("halve.turns", "6"), ("summarise.max", "300"), ("summarise.prompt", &*own)];
+    let config = || config(&server, 50_000, policy("chat", &settings));
+    let mut live = bed.open(config()).await;
+    talk(&mut live, 0..7).await;
+    drop(live);
+    open.store(true, Ordering::SeqCst);
+    assert!(bed.log().summary("s").unwrap().is_none());
+    let mut live = bed.open(config()).await;
+    talk(&mut live, 7..8).await;
+    live.finish().await;
+    assert!(!server.received().iter().any(wants_summary), "the built-in prompt");
+    assert!(bed.log().summary("s").unwrap().unwrap().text.contains("order 4711"));
 }

@@ -93,7 +93,7 @@ impl Bed {
 
     fn search(&self, encoders: &Arc<Encoders>, question: &str) -> Vec<Passage> {
         let recall = Recall::new(|text| text).with_encoders(Some(Arc::clone(encoders)));
-        let request = RecallRequest { question, count: 3, chars: 80, before: u64::MAX };
+        let request = RecallRequest::new(question, 3, 80);
         recall.search(&self.log, "s", &request).unwrap()
     }
 }

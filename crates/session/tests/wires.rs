@@ -3,11 +3,14 @@
 
 mod test_bed;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use test_bed::{TestBed, config, policy, silent, target, user};
-use waterline::message::Message;
+use waterline::message::{Message, Wire};
+use waterline::model::{Model as About, ModelEntry, Models};
+use waterline_provider::wire::Options;
 use waterline_session::{LiveSession, ModelTarget, SessionConfig};
 use waterline_testkit::model::Model;
 use waterline_testkit::scripted::Scripted;
@@ -146,4 +149,38 @@ async fn session_resumes_in_another_process_after_every_step_on_every_wire() {
                 .collect();
         }
     }
+}
+
+/// A wire that requires an output limit gets the one that is reserved in the window.
+#[tokio::test]
+async fn output_limit_is_that_of_the_model_where_one_is_required() {
+    let known = |name: &str, output| {
+        let mut entry = ModelEntry::new(name);
+        entry.output = output;
+        Models::builtin().with([entry]).resolve(name)
+    };
+    let anthropic = [
+        (known("mine", Some(2_000)), None, 2_000),
+        (known("claude-opus-4-6", None), None, 32_000),
+        (known("claude-opus-4-6", None), Some(700), 700),
+        (known("unheard-of", None), None, 8_192),
+        (Models::builtin().unknown(), None, 8_192),
+    ];
+    for (about, own, expected) in anthropic {
+        assert_eq!(sent_limit(Wire::ANTHROPIC, about, own).await, Some(expected));
+    }
+    assert_eq!(sent_limit(Wire::OPENAI_CHAT, known("mine", Some(2_000)), None).await, None);
+}
+
+/// Returns the output limit in a request to a model. `own` is the limit in the options.
+async fn sent_limit(wire: Wire, about: Arc<About>, own: Option<usize>) -> Option<u64> {
+    let server = server(Model { wire, window: 100_000, refuses: true });
+    let bed = TestBed::new();
+    let base = config(&server, 100_000, policy("auto", &[]));
+    let model = ModelTarget { about, ..base.model.clone() };
+    let options = Options { max_tokens: own, ..Options::default() };
+    let mut live = bed.open(SessionConfig { model, options, ..base }).await;
+    live.call(user("hello"), silent).await.unwrap();
+    let body: Value = serde_json::from_str(&server.received()[0].body).unwrap();
+    body["max_tokens"].as_u64()
 }

@@ -21,9 +21,9 @@ pub enum Event {
     Assistant {
         /// The thinking, if any.
         thinking: Option<String>,
-        /// The text.
+        /// What the assistant says besides its calls.
         content: Content,
-        /// The tool calls.
+        /// The tools that it calls.
         calls: Vec<CallEvent>,
     },
     /// A tool result.
@@ -32,7 +32,7 @@ pub enum Event {
         id: String,
         /// The name of the tool.
         name: String,
-        /// The output.
+        /// What the tool returns.
         content: Content,
         /// Whether the call failed.
         is_error: bool,
@@ -53,7 +53,7 @@ pub struct CallEvent {
 /// The text of a message, or its absence.
 #[derive(Clone, Debug)]
 pub enum Content {
-    /// A text.
+    /// A text, which may be empty.
     Text(String),
     /// JSON null.
     Null,

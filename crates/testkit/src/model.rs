@@ -10,7 +10,7 @@ use crate::spoken::Spoken;
 /// A model with a limited window.
 #[derive(Clone, Copy, Debug)]
 pub struct Model {
-    /// Its wire.
+    /// The format of its requests and answers.
     pub wire: Wire,
     /// The largest prompt in tokens.
     pub window: usize,

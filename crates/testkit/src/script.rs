@@ -41,7 +41,7 @@ const MODELS: &str = r#"{"data":[{"id":"m"},{"id":"n"}]}"#;
 /// "done". It lists the models `m` and `n`.
 ///
 /// # Errors
-/// When there is no free port.
+/// When no port is free.
 pub async fn model(lines: Vec<Line>) -> io::Result<Server> {
     let script = player(lines);
     Server::start(move |received| match received.path.as_str() {

@@ -115,7 +115,7 @@ async fn play(wire: Wire, reply: Reply) -> Result<EventStream, CallError> {
             let headers = headers.lines().filter_map(|line| line.split_once(": "));
             let headers =
                 headers.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
-            Err(CallError::Refused(Refused { status, headers, body }))
+            Err(CallError::Refused(Refused::new(status, headers, body)))
         }
         Reply::Stuck(_) | Reply::Hang => std::future::pending().await,
     }

@@ -16,7 +16,7 @@ pub struct Received {
     pub path: String,
     /// The headers, with names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body.
+    /// The request body as text.
     pub body: String,
 }
 
@@ -42,7 +42,7 @@ pub enum Reply {
     Slow {
         /// The data of each event.
         events: Vec<String>,
-        /// The pause.
+        /// How long to wait before each event.
         pause: Duration,
     },
     /// Streams events and closes the connection in the middle.
@@ -61,11 +61,11 @@ pub enum Reply {
     },
     /// Replies with a status.
     Status {
-        /// The status code.
+        /// The status code of HTTP.
         status: u16,
         /// Headers, one per line.
         headers: String,
-        /// The body.
+        /// What the response contains, usually an error as JSON.
         body: String,
     },
     /// Replies with a status, announces a body and never sends it.
@@ -114,7 +114,7 @@ impl Server {
     /// Starts a server on a free port. `script` decides how to reply to each request.
     ///
     /// # Errors
-    /// When there is no free port.
+    /// When no port is free.
     pub async fn start(
         script: impl Fn(&Received) -> Reply + Send + Sync + 'static,
     ) -> io::Result<Self> {

@@ -6,7 +6,7 @@ use waterline::message::Wire;
 /// A model's answer.
 #[derive(Clone, Debug, Default)]
 pub struct Spoken {
-    /// The text.
+    /// What the model says besides its calls.
     pub text: String,
     /// The tool calls: id, tool, arguments.
     pub calls: Vec<(String, String, Value)>,

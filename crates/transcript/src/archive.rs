@@ -4,10 +4,13 @@
 use serde_json::Value;
 use waterline::message::{Message, Role, Wire};
 use waterline::model::Models;
+use waterline::phrase;
+use waterline::phrase::Phrase;
+use waterline::reason::Reason;
 use waterline::tokens::Counter;
 use waterline_log::{
-    Encoding, Entry, Fold, Id, Incoming, Log, LogError, Offered, Relation, Result, Session,
-    Summary, Tip, Usage,
+    Encoding, Entry, Fold, Id, Incoming, Log, LogError, Offered, Refusal, Relation, Result,
+    Session, Summary, Tip, Usage,
 };
 use waterline_provider::wire::parse_stored;
 
@@ -60,6 +63,7 @@ pub fn import(
 
     let mut session = describe(transcript, &recorded);
     session.user = user.map(str::to_owned);
+    session.set_imported_at(log.now());
     let last_time = incoming.iter().filter_map(|message| message.time).max();
     let is_new = find_or_create(log, &mut session, root)?;
     let active_before = if is_new { 0 } else { log.session(&session.id)?.active };
@@ -130,14 +134,11 @@ fn update_session(log: &Log, newer: &Session) -> Result<()> {
             || *title == title_of(messages.iter())
     };
     let title = if is_generated(&known.title) { newer.title.clone() } else { known.title.clone() };
-    let is_longer = newer.imported > known.imported;
-    if is_longer || known.model.is_none() && newer.model.is_some() || title != known.title {
-        known.imported = known.imported.max(newer.imported);
-        known.model = known.model.or_else(|| newer.model.clone());
-        known.title = title;
-        log.save(&known)?;
-    }
-    Ok(())
+    known.imported = known.imported.max(newer.imported);
+    known.model = known.model.or_else(|| newer.model.clone());
+    known.title = title;
+    known.set_imported_at(log.now());
+    log.save(&known)
 }
 
 /// Creates the session unless it exists. If another conversation has its id, the short id of the
@@ -204,7 +205,12 @@ fn describe(transcript: &Transcript, recorded: &[&Recorded]) -> Session {
 
 /// The error for tool definitions that are not the expected JSON.
 fn invalid_tools(session: &str, error: &serde_json::Error) -> LogError {
-    LogError::Refused(format!("invalid tool definitions in session {session}: {error}").into())
+    LogError::Refused(Refusal::Other(phrase!(
+        "transcript-tools",
+        "invalid tool definitions in session {session}: {cause}",
+        session = session,
+        cause = Phrase::from(error.to_string())
+    )))
 }
 
 fn note_usage(
@@ -244,10 +250,10 @@ fn note_folds(log: &Log, session: &str, transcript: &Transcript, counter: &Count
         let text = summaries.map(|entry| entry.message.text()).collect::<Vec<_>>().join("\n\n");
         let original: usize = folded.iter().map(|entry| counter.message(&entry.message)).sum();
         let fold = Fold {
-            reason: compaction
-                .trigger
-                .clone()
-                .unwrap_or_else(|| "compacted by the original program".to_owned()),
+            reasons: match &compaction.trigger {
+                Some(trigger) => trigger.as_str().into(),
+                None => Reason::OtherProgram.into(),
+            },
             tokens_before: compaction.before.unwrap_or(original),
             tokens_after: compaction.after.unwrap_or_else(|| counter.text(&text)),
             ..Fold::default()
@@ -323,7 +329,7 @@ pub fn export(log: &Log, session: &Session) -> Result<Transcript> {
             at: usize::try_from(generation.position).unwrap_or_default(),
             before: size(generation.fold.tokens_before),
             after: size(generation.fold.tokens_after),
-            trigger: Some(generation.fold.reason),
+            trigger: Some(generation.fold.reasons.to_string()),
         })
         .collect();
     Ok(found)

@@ -21,9 +21,22 @@ pub enum TranscriptError {
     Database {
         /// The file's name.
         name: String,
-        /// The database error.
+        /// What SQLite reports.
         #[source]
         source: rusqlite::Error,
+    },
+    /// The file is text of another kind.
+    #[error(
+        "{name} is not a session file in a supported format (line {line}: not JSON); supported \
+         formats: {known}"
+    )]
+    NotJson {
+        /// The file's name.
+        name: String,
+        /// The first line that is not blank.
+        line: usize,
+        /// The formats that can be read, as a list.
+        known: String,
     },
     /// The file contains no conversation.
     #[error("{name}: {text}")]

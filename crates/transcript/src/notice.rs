@@ -7,6 +7,7 @@ use waterline::phrase::Phrase;
 
 /// A part of a file that was skipped.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Notice {
     /// The line number, starting at 1.
     pub line: Option<usize>,
@@ -30,9 +31,11 @@ impl Notice {
     }
 }
 
-/// Describes a text that is not JSON.
+/// Describes a line that is not JSON. The notice about it has its number.
 pub(crate) fn invalid_json(error: &serde_json::Error) -> Phrase {
-    phrase!("transcript-invalid-json", "invalid JSON: {cause}", cause = error.to_string())
+    let message = error.to_string();
+    let cause = Phrase::from(message.split(" at line ").next().unwrap_or_default());
+    phrase!("parse-not-json", "not JSON: {cause}", cause = cause)
 }
 
 impl fmt::Display for Notice {

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use waterline::phrase;
 use waterline::phrase::Phrase;
 use waterline_log::{MAX_INPUT_BYTES, read_all, read_line};
+use waterline_provider::wire::ParseError;
 
 use crate::error::TranscriptError;
 use crate::format::{self, Lines};
@@ -19,7 +20,7 @@ use crate::transcript::Transcript;
 /// The input to read transcripts from.
 #[derive(Clone, Debug)]
 pub enum Source {
-    /// A file.
+    /// A file on disk, which is read when it is needed.
     File(PathBuf),
     /// Bytes that were already read, with a name for messages.
     Bytes(String, Vec<u8>),
@@ -188,11 +189,22 @@ impl Reading<'_> {
         Ok(())
     }
 
+    /// Returns the error for damaged JSON, or for a text that does not even start like JSON.
+    fn not_json(&self, text: &str, error: &serde_json::Error) -> TranscriptError {
+        let content = text.trim_start();
+        if content.starts_with(['{', '[']) {
+            return self.no_conversation(ParseError::of_json(text, error).phrase());
+        }
+        let blank = text.get(..text.len() - content.len()).unwrap_or_default();
+        let line = blank.matches('\n').count() + 1;
+        TranscriptError::NotJson { name: self.name(), line, known: format::names() }
+    }
+
     fn document_text(&self) -> Result<Arc<String>, TranscriptError> {
         let bytes = read_all(&mut *self.open()?, MAX_INPUT_BYTES).map_err(self.failed())?;
         let text = String::from_utf8(bytes).map_err(|_| self.no_conversation(not_utf8()))?;
         let parsed = serde_json::from_str::<serde::de::IgnoredAny>(&text);
-        parsed.map_err(|error| self.no_conversation(invalid_json(&error)))?;
+        parsed.map_err(|error| self.not_json(&text, &error))?;
         Ok(Arc::new(text))
     }
 

@@ -18,8 +18,8 @@ pub(crate) fn title_of<'a>(messages: impl Iterator<Item = &'a Message>) -> Strin
         .collect();
     let real = texts.iter().find_map(|text| first_sentence(text));
     let any = || texts.iter().flat_map(|text| text.lines()).map(str::trim);
-    let line = real.or_else(|| any().find(|line| !line.is_empty()).map(str::to_owned));
-    let line = line.unwrap_or_default();
+    let first_line = || any().find(|line| !line.is_empty()).map(str::to_owned);
+    let line = real.or_else(first_line).unwrap_or_default();
     let truncated: String = line.chars().take(MAX_CHARS).collect();
     if truncated.len() < line.len() { truncated + "…" } else { truncated }
 }
@@ -27,8 +27,8 @@ pub(crate) fn title_of<'a>(messages: impl Iterator<Item = &'a Message>) -> Strin
 /// Returns the first line that the user wrote. If it only announces what follows, such as
 /// "Implement the following plan:", the next line is added.
 fn first_sentence(text: &str) -> Option<String> {
-    let lines = without_tags(text);
-    let mut lines = lines.iter().map(|line| line.trim_matches(['"', '\'']).trim());
+    let untagged = without_tags(text);
+    let mut lines = untagged.iter().map(|line| line.trim_matches(['"', '\'']).trim());
     let first = lines.by_ref().find(|line| is_sentence(line))?;
     if !first.ends_with([':', '：']) {
         return Some(first.to_owned());

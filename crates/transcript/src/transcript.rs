@@ -29,7 +29,7 @@ pub struct Transcript {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TranscriptKind {
-    /// The session itself.
+    /// The messages of the user and the agent.
     #[default]
     Main,
     /// An abandoned branch: the user rewound and continued differently.
@@ -52,8 +52,9 @@ impl TranscriptKind {
 
 /// One message with its metadata.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Entry {
-    /// The message.
+    /// The messages, in the format of the transcript's wire.
     pub message: Message,
     /// Seconds since 1970.
     pub time: Option<i64>,

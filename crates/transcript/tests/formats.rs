@@ -190,7 +190,9 @@ fn file_without_a_conversation_is_an_error_with_a_reason() {
     assert_eq!(error(""), "test: the file is empty");
     assert!(error("{\"a\":1}\n{\"a\":2}\n").contains("unknown format (looked at 2 lines)"));
     assert!(error("{\"a\":1}").contains("not a conversation"));
-    assert!(error("hello").contains("invalid JSON"));
+    assert!(
+        error("\nhello").contains("not a session file in a supported format (line 2: not JSON)")
+    );
 }
 
 fn codex(kind: &str, payload: &str) -> String {

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use waterline::message::Part;
+use serde_json::Value;
+use waterline::message::{Part, ToolCall};
 use waterline_sandbox::protected;
 
-use super::run_calls::result_message;
-use super::turn_state::{Next, TurnState};
+use super::results::result_message;
+use super::run_state::{Next, RunState};
 use super::{Agent, HookData};
 use crate::approval::{self, Approval, CallRequest, Decision};
 use crate::approver::ApprovalReply;
@@ -20,22 +21,22 @@ use crate::state::{ApprovalRequest, Local, Question, State, Waiting};
 use crate::tool::Capability;
 
 impl Agent {
-    /// Runs one hook of every middleware, and returns the step they force, or `None` if the turn
+    /// Runs one hook of every middleware, and returns the action they force, or `None` if the turn
     /// continues as usual. If a middleware requires approval, the user is asked and the hooks run
     /// again.
     pub(super) async fn run_hooks(
         &mut self,
         hook: Hook,
-        turn: &mut TurnState,
+        run: &mut RunState,
         data: &mut HookData<'_>,
     ) -> Result<Option<Next>, AgentError> {
         loop {
-            let next = match self.call_hooks(hook, turn, data).await? {
+            let next = match self.call_hooks(hook, run, data).await? {
                 Verdict::Interrupt(request) => {
-                    match self.approve_for_middleware(&request, turn, data).await? {
+                    match self.approve_for_middleware(&request, run, data).await? {
                         Some(next) => Some(next),
                         // Before tools, a denial becomes the result of the call. At other hooks
-                        // there is no call to skip, so the turn ends.
+                        // no call is left to skip, so the turn ends.
                         None if hook != Hook::BeforeTools
                             && data.synthetic.contains_key(&request.call_id) =>
                         {
@@ -64,27 +65,28 @@ impl Agent {
     async fn approve_for_middleware(
         &mut self,
         request: &ApprovalRequest,
-        turn: &mut TurnState,
+        run: &mut RunState,
         data: &mut HookData<'_>,
     ) -> Result<Option<Next>, AgentError> {
-        let reply = match turn.middleware_replies.get(&request.call_id) {
+        let reply = match run.middleware_replies.get(&request.call_id) {
             Some(reply) => reply.clone(),
             None => self.approve(request).await?,
         };
         let next = Self::apply_reply(request, &reply, data);
         if next.is_none() {
-            turn.middleware_replies.insert(request.call_id.clone(), reply.clone());
+            run.middleware_replies.insert(request.call_id.clone(), reply.clone());
             data.replies.insert(request.call_id.clone(), reply);
         }
         Ok(next)
     }
 
-    /// Asks the user to approve the calls that need approval. Middlewares cannot skip this step.
+    /// Asks the user to approve the calls that need approval. Middlewares cannot skip this.
     pub(super) async fn ask_people(
         &mut self,
         data: &mut HookData<'_>,
-        turn: &mut TurnState,
+        run: &mut RunState,
     ) -> Result<Option<Next>, AgentError> {
+        let mut files_may_change = false;
         for call in data.calls.clone() {
             if data.synthetic.contains_key(&call.id) {
                 continue;
@@ -100,11 +102,14 @@ impl Agent {
                 identity: identity.as_deref(),
             };
             let mut directories = Vec::new();
-            let mut decision = self.config.approval.decide(call_request, &self.local()?);
+            let mut decision = self.config.approval.decide(call_request, &self.local_state()?);
             let is_write = info.capability == Capability::Write;
             if decision == Decision::Run && is_write && !self.changed_directories(&info).is_empty()
             {
                 decision = self.config.approval.decide_protected(call_request);
+            }
+            if decision == Decision::Run && info.capability == Capability::Execute {
+                decision = self.decide_attributes(call_request)?;
             }
             if decision == Decision::Run {
                 directories = self.unapproved_directories(&info)?;
@@ -116,6 +121,8 @@ impl Agent {
                     let refusal = SyntheticResult::refusal(format!("Not run: {why}."));
                     data.synthetic.insert(call.id.clone(), refusal);
                 }
+                // What a call would do depends on the files as they are when it runs.
+                Decision::Ask { .. } if !files_may_change && self.settle(&call, data).await => {}
                 Decision::Ask { reason, may_always, in_advance } => {
                     let diff = self.preview(&call).await;
                     let request = ApprovalRequest {
@@ -127,16 +134,35 @@ impl Agent {
                         in_advance,
                         context_id: None,
                         directories,
+                        protected: self.config.approval.protected_names(call_request),
                         info: Box::new(CallInfo { diff, ..info.clone() }),
                     };
                     let grant = Approval::grant(call_request);
-                    if let Some(next) = self.ask_about(request, grant, data, turn).await? {
+                    if let Some(next) = self.ask_about(request, grant, data, run).await? {
                         return Ok(Some(next));
                     }
                 }
             }
+            let runs = !data.synthetic.contains_key(&call.id);
+            files_may_change |= runs && info.capability.may_change_files();
         }
         Ok(None)
+    }
+
+    /// Adds the result of a call that can have no effect, so that no one is asked about it. Returns
+    /// whether it is one.
+    async fn settle(&self, call: &ToolCall, data: &mut HookData<'_>) -> bool {
+        let Some(tool) = self.config.toolbox.find(&call.name).map(Arc::clone) else { return false };
+        let Ok(arguments) = serde_json::from_str::<Value>(&call.arguments) else { return false };
+        let workspace = Arc::clone(&self.workspace);
+        let settled = tokio::task::spawn_blocking(move || tool.settled(&arguments, &workspace));
+        let result = match settled.await.ok().flatten() {
+            Some(Ok(text)) => SyntheticResult { text, failed: false },
+            Some(Err(text)) => SyntheticResult::refusal(text),
+            None => return false,
+        };
+        data.synthetic.insert(call.id.clone(), result);
+        true
     }
 
     /// Asks about one call and applies the reply. `grant` is what "always" applies to.
@@ -145,9 +171,9 @@ impl Agent {
         request: ApprovalRequest,
         grant: String,
         data: &mut HookData<'_>,
-        turn: &mut TurnState,
+        run: &mut RunState,
     ) -> Result<Option<Next>, AgentError> {
-        let reply = match turn.replies.get(&request.call_id) {
+        let reply = match run.replies.get(&request.call_id) {
             Some(reply) => reply.clone(),
             None => self.approve(&request).await?,
         };
@@ -158,13 +184,23 @@ impl Agent {
         if let Some(next) = Self::apply_reply(&request, &reply, data) {
             return Ok(Some(next));
         }
-        turn.replies.insert(request.call_id, reply.clone());
+        run.replies.insert(request.call_id, reply.clone());
         if !request.directories.is_empty() {
             self.approve_directories(request.directories, &reply).await?;
         } else if reply == ApprovalReply::AllowAlways {
             self.change_state(move |_, local| local.approvals.push(grant.clone())).await?;
         }
         Ok(None)
+    }
+
+    /// Decides on a command that may change attributes of files outside the agent's directories.
+    fn decide_attributes(&self, call_request: CallRequest<'_>) -> Result<Decision, AgentError> {
+        let workspace = &self.workspace;
+        let mut directories = vec![workspace.path().to_owned()];
+        directories.extend(workspace.grants().map(|grant| grant.path));
+        let working = workspace.working_directory();
+        let approval = &self.config.approval;
+        Ok(approval.decide_attributes(call_request, &self.local_state()?, working, &directories))
     }
 
     /// Adds the name of the protected path that a file tool's call changes. The tool itself knows
@@ -177,8 +213,11 @@ impl Agent {
         let Some(path) = info.subject.path().filter(|_| !directories.is_empty()) else { return };
         let Ok(path) = self.workspace.resolve(path) else { return };
         let look_up = move || protected::name_at(&directories, &path);
-        let name = tokio::task::spawn_blocking(look_up).await.ok().flatten();
-        let name = name.filter(|name| !info.protected.iter().any(|known| known == name));
+        let name = tokio::task::spawn_blocking(look_up)
+            .await
+            .ok()
+            .flatten()
+            .filter(|name| !info.protected.iter().any(|known| known == name));
         info.protected.extend(name.map(str::to_owned));
     }
 
@@ -201,7 +240,7 @@ impl Agent {
     /// Returns the granted directories that a call may change and in which the user has not
     /// approved changes yet.
     fn unapproved_directories(&self, info: &CallInfo) -> Result<Vec<PathBuf>, AgentError> {
-        let local = self.local()?;
+        let local = self.local_state()?;
         let is_approved = |path: &PathBuf| {
             let grant = Approval::change_grant(path);
             local.approvals.contains(&grant)
@@ -323,7 +362,7 @@ impl Agent {
         answer: &str,
         attachments: Vec<Part>,
     ) -> Result<(), AgentError> {
-        let open = self.open_calls();
+        let open = self.open_tool_calls();
         if let Some(call) = open.iter().find(|call| call.id == question.call_id) {
             let parts = std::iter::once(Part::text(answer)).chain(attachments).collect();
             self.live.add_messages(vec![result_message(call, parts, false)]).await?;

@@ -1,19 +1,19 @@
-//! Tells the model the time without changing what was sent before: the first message and every
-//! message that follows a pause name theirs.
+//! Tells the model the time without changing what was already sent: the first message, and each
+//! message after a pause, states it.
 
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-/// A pause after which a message names its time, in milliseconds.
+/// The shortest pause, in milliseconds, after which a message states the time.
 const PAUSE: i64 = 3_600_000;
 
-/// Returns the time in milliseconds since 1970 as a person writes it.
+/// Formats a time in milliseconds since 1970 for people.
 pub(super) fn shown(time: i64) -> Option<String> {
     Some(zoned(time)?.strftime("%Y-%m-%d %H:%M %:z, %A").to_string())
 }
 
-/// Returns the line that a message gets which follows another one: only after an hour, or on
-/// another day.
+/// Returns the time line for a follow-up message; `None` unless an hour has passed or the day has
+/// changed.
 pub(super) fn line(last: i64, now: i64) -> Option<String> {
     let is_other_day = zoned(last)?.date() != zoned(now)?.date();
     if now - last <= PAUSE && !is_other_day {
@@ -35,8 +35,15 @@ mod tests {
     #[test]
     fn s3_2_a_message_after_a_pause_names_its_time() {
         // Noon in the zone of this machine, so that an hour later is the same day.
-        let noon = zoned(1_700_000_000_000).unwrap().with().hour(12).minute(0).build().unwrap();
-        let noon = noon.timestamp().as_millisecond();
+        let noon = zoned(1_700_000_000_000)
+            .unwrap()
+            .with()
+            .hour(12)
+            .minute(0)
+            .build()
+            .unwrap()
+            .timestamp()
+            .as_millisecond();
         assert_eq!(line(noon, noon + HOUR), None);
         let later = line(noon, noon + HOUR + 1).unwrap();
         assert!(later.starts_with("[2023-11-1") && later.contains(" 13:00 "), "{later}");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use waterline::message::ToolCall;
-use waterline_log::Id;
+use waterline_log::{FileRecord, Log};
 use waterline_session::SessionError;
 
 use super::Agent;
@@ -14,6 +14,7 @@ use crate::error::AgentError;
 use crate::event::Event;
 use crate::notice::Notice;
 use crate::state::{Local, State};
+use crate::tool::Capability;
 
 impl Agent {
     /// Prepares a move of the session: call this before its tip is moved in the log, open the
@@ -23,26 +24,41 @@ impl Agent {
     /// # Errors
     /// When the log cannot be written.
     pub async fn begin_move(&mut self) -> Result<(), AgentError> {
-        if self.local()?.files_at.is_some() {
+        self.record_cancelled().await?;
+        if self.local_state()?.files_at.is_some() {
             return Ok(());
         }
         let session = self.live.session().id.clone();
         let newest = self.live.on_log(move |log| log.newest_id(&session)).await?;
-        let at = newest.map(|id| id.to_string());
-        self.change(move |_: &mut State, local: &mut Local| local.files_at.clone_from(&at)).await
+        self.change(move |_: &mut State, local: &mut Local| local.files_at = newest).await
     }
 
-    /// Returns the files that someone else changed since the session did, so that moving them would
-    /// overwrite that change.
+    /// Returns what moving the files would do to those that someone else changed since the session
+    /// did: their change would be lost.
     ///
     /// # Errors
     /// When the log cannot be read.
-    pub async fn file_conflicts(&self) -> Result<Vec<String>, AgentError> {
+    pub async fn file_conflicts(&self) -> Result<Vec<FileDiff>, AgentError> {
+        let moves = self.file_moves().await?;
+        let workspace = Arc::clone(&self.workspace);
+        let find = move |log: &Log| {
+            let conflicts = moves.files.iter().filter(|found| found.conflicts(&workspace));
+            Ok(conflicts.map(|found| found.diff(log, &workspace)).collect())
+        };
+        Ok(self.live.on_log(find).await?)
+    }
+
+    /// Returns the files that [`Agent::move_files`] cannot change: they are outside the directories
+    /// of this agent, or in one that is granted for reading only.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub async fn unreachable_files(&self) -> Result<Vec<String>, AgentError> {
         let moves = self.file_moves().await?;
         let workspace = Arc::clone(&self.workspace);
         let found = tokio::task::spawn_blocking(move || {
-            let conflicts = moves.files.iter().filter(|found| found.conflicts(&workspace));
-            conflicts.map(|found| found.path.clone()).collect()
+            let found = moves.files.iter().filter(|found| !found.is_reachable(&workspace));
+            found.map(|found| found.path.clone()).collect()
         });
         Ok(found.await.map_err(|_| SessionError::Ending)?)
     }
@@ -57,7 +73,7 @@ impl Agent {
         &mut self,
         overwrite: Vec<String>,
     ) -> Result<Vec<MovedFile>, AgentError> {
-        let _lease = self.lease().await?;
+        let _lease = self.lock_session().await?;
         self.apply_file_moves(overwrite).await
     }
 
@@ -65,40 +81,75 @@ impl Agent {
         &mut self,
         overwrite: Vec<String>,
     ) -> Result<Vec<MovedFile>, AgentError> {
-        if self.local()?.files_at.is_none() {
+        if self.local_state()?.files_at.is_none() {
             return Ok(Vec::new());
         }
         let moves = self.file_moves().await?;
         let workspace = Arc::clone(&self.workspace);
-        let log = self.live.log().clone();
-        let moved = tokio::task::spawn_blocking(move || {
-            apply_moves(&log, &workspace, &moves, |path| overwrite.iter().any(|own| own == path))
-        });
-        let moved = moved.await.map_err(|_| SessionError::Ending)?;
+        let apply = move |log: &Log| {
+            let overwrites = |path: &str| overwrite.iter().any(|own| own == path);
+            Ok(apply_moves(log, &workspace, &moves, overwrites))
+        };
+        let moved = self.live.on_log(apply).await?;
         self.change(|_, local| local.files_at = None).await?;
         Ok(moved)
     }
 
-    /// Finishes a move that was interrupted. No one is asked: conflicting files stay as they are.
-    pub(super) async fn finish_move(&mut self) -> Result<(), AgentError> {
+    /// Stores what an interrupted turn changed, and restores the files that an undo or redo did not
+    /// restore before a crash interrupted it. Files that were changed since stay as they are,
+    /// because no user can be asked.
+    pub(super) async fn finish_file_changes(&mut self) -> Result<(), AgentError> {
+        self.record_cancelled().await?;
         let moved = self.apply_file_moves(Vec::new()).await?;
         moved.into_iter().for_each(|file| self.emit(&Event::Notice(Notice::Moved(file))));
         Ok(())
     }
 
     async fn file_moves(&self) -> Result<Moves, AgentError> {
-        let from = self.local()?.files_at.and_then(|id| id.parse::<Id>().ok());
-        let Some(from) = from else { return Ok(Moves::default()) };
+        let Some(from) = self.local_state()?.files_at else { return Ok(Moves::default()) };
         let session = self.live.session().id.clone();
         Ok(self.live.on_log(move |log| plan_moves(log, &session, from)).await?)
     }
 
-    /// Records what a command changed before the user stopped it.
-    pub(super) async fn record_cancelled(&self) -> Result<(), AgentError> {
+    /// Returns the records of the files that calls are about to write.
+    pub(super) async fn plan_writes(
+        &self,
+        calls: Vec<ToolCall>,
+    ) -> Result<Vec<FileRecord>, AgentError> {
+        let plan = |call: ToolCall| {
+            let tool = self.config.toolbox.find(&call.name)?;
+            let is_write = tool.capability() == Capability::Write;
+            is_write.then(|| (Arc::clone(tool), self.call_key(&call), call.arguments))
+        };
+        let calls: Vec<_> = calls.into_iter().filter_map(plan).collect();
+        if calls.is_empty() {
+            return Ok(Vec::new());
+        }
         let recorder = Arc::clone(&self.shared.recorder);
         let workspace = Arc::clone(&self.workspace);
-        let settled = tokio::task::spawn_blocking(move || recorder.settle(&workspace)).await;
-        Ok(settled.map_err(|_| SessionError::Ending)??)
+        let plan = move |_: &Log| -> waterline_log::Result<Vec<FileRecord>> {
+            let mut records = Vec::new();
+            for (tool, key, arguments) in calls {
+                let arguments = serde_json::from_str(&arguments).unwrap_or_default();
+                if let Some(write) = tool.planned_write(&arguments, &workspace) {
+                    records.extend(recorder.plan_write(&workspace, &key, &write)?);
+                }
+            }
+            Ok(records)
+        };
+        Ok(self.live.on_log(plan).await?)
+    }
+
+    /// Stores what commands changed whose results are not stored: the user stopped them, or the log
+    /// failed.
+    pub(super) async fn record_cancelled(&self) -> Result<(), AgentError> {
+        // Commands of other sub-agents may still be running.
+        if self.depth > 0 || !self.shared.recorder.has_unstored() {
+            return Ok(());
+        }
+        let recorder = Arc::clone(&self.shared.recorder);
+        let workspace = Arc::clone(&self.workspace);
+        Ok(self.live.on_log(move |_| recorder.record_changes(&workspace)).await?)
     }
 
     /// Reports file changes that cannot be undone.
@@ -113,7 +164,9 @@ impl Agent {
         let tool = Arc::clone(self.config.toolbox.find(&call.name)?);
         let arguments: Value = serde_json::from_str(&call.arguments).ok()?;
         let workspace = Arc::clone(&self.workspace);
-        let preview = tokio::task::spawn_blocking(move || tool.preview(&arguments, &workspace));
+        let preview = tokio::task::spawn_blocking(move || {
+            FileDiff::of_planned(&workspace, &tool.planned_write(&arguments, &workspace)?)
+        });
         preview.await.ok().flatten()
     }
 }

@@ -32,7 +32,7 @@ impl HandoffRunner {
     ///
     /// # Errors
     /// When the session or its role does not exist, or the workspace cannot be used.
-    pub async fn open(
+    pub(crate) async fn open(
         log: Log,
         session: &str,
         base: AgentConfig,

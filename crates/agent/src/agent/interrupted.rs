@@ -7,7 +7,7 @@
 use waterline::message::{Part, ToolCall};
 
 use super::Agent;
-use super::run_calls::result_message;
+use super::results::result_message;
 use crate::error::AgentError;
 
 /// The result of a call that was running when the process exited.
@@ -22,13 +22,13 @@ impl Agent {
     /// Cancels the open calls of an imported conversation before it is continued: the author of the
     /// imported file must not be able to run calls here. A pending question has no effect and stays
     /// open.
-    pub(super) async fn cancel_imported_calls(&mut self) -> Result<(), AgentError> {
+    pub(super) async fn cancel_imported_tool_calls(&mut self) -> Result<(), AgentError> {
         let state = self.state()?;
         let question = state.question().map(|question| question.call_id.clone());
         let imported = self.imported_call_ids();
         let is_cancelled =
             |call: &ToolCall| imported.contains(&call.id) && question.as_ref() != Some(&call.id);
-        let open: Vec<ToolCall> = self.open_calls().into_iter().filter(is_cancelled).collect();
+        let open: Vec<ToolCall> = self.open_tool_calls().into_iter().filter(is_cancelled).collect();
         if open.is_empty() {
             return Ok(());
         }
@@ -56,7 +56,7 @@ impl Agent {
         &mut self,
         open: Vec<ToolCall>,
     ) -> Result<Vec<ToolCall>, AgentError> {
-        let started = self.local()?.started;
+        let started = self.local_state()?.started;
         let waiting = self.state()?.pending.map(|waiting| waiting.call_id().to_owned());
         let was_started =
             |call: &ToolCall| started.contains(&call.id) && waiting.as_ref() != Some(&call.id);
@@ -71,9 +71,19 @@ impl Agent {
         Ok(rest)
     }
 
-    /// Stores the ids of calls that are about to start.
+    /// Stores the ids of calls that are about to start, together with the records of the files
+    /// that they are about to write.
     pub(super) async fn record_started(&mut self, calls: &[ToolCall]) -> Result<(), AgentError> {
+        if self.live.has_unsaved_messages() {
+            self.commit().await?;
+        }
+        if self.depth == 0 {
+            self.shared.recorder.set_message(self.live.session().tip);
+        }
+        let records = self.plan_writes(calls.to_vec()).await?;
         let ids: Vec<String> = calls.iter().map(|call| call.id.clone()).collect();
-        self.change(move |_, local| local.started.clone_from(&ids)).await
+        self.change_state(move |_, local| local.started.clone_from(&ids)).await?;
+        self.live.add_file_records(records);
+        self.commit().await
     }
 }

@@ -74,13 +74,9 @@ impl Agent {
         };
         let has_stored_tools = stored_tools.is_some();
         session_config.tools = stored_tools.unwrap_or_else(|| config.toolbox.definitions());
-        if let Some(offline) = &config.offline {
-            offline.connect(&log, session_config.memory.clone());
-        }
         let mut live = LiveSession::open(log, session, session_config).await?;
         let encoders = config.session.encoders.clone();
-        let recall = Recall::new(environment::without_notes).with_encoders(encoders);
-        let recall = Arc::new(recall);
+        let recall = Arc::new(Recall::new(environment::without_notes).with_encoders(encoders));
         live.search_with(Arc::clone(&recall));
         live.work_under(shared.fence());
         let chain = Chain::new(config.middleware.clone());
@@ -96,11 +92,11 @@ impl Agent {
             recall,
             depth,
             hook_failures: 0,
+            is_search_prepared: false,
             read_only: BTreeMap::new(),
         };
         agent.store_start(has_stored_tools).await?;
         agent.encoding()();
-        agent.prepare_search();
         Ok(agent)
     }
 
@@ -108,9 +104,9 @@ impl Agent {
     async fn store_start(&mut self, has_stored_tools: bool) -> Result<(), AgentError> {
         // State that does not parse is an error before anything is changed.
         let pending = self.state()?.pending;
-        self.shared.approve_directories(self.local()?.approvals);
+        self.shared.approve_directories(self.local_state()?.approvals);
         let is_stale = pending.is_some_and(|waiting| {
-            !self.open_calls().iter().any(|call| call.id == waiting.call_id())
+            !self.open_tool_calls().iter().any(|call| call.id == waiting.call_id())
         });
         if !has_stored_tools {
             let tools = serialize_tools(&self.live.session().id, &self.live.config().tools)?;
@@ -146,10 +142,48 @@ impl Agent {
         drop(tokio::task::spawn_blocking(move || skill::unpack(&skills, &workspace)).await);
         let (files, notices) = self.read_instructions().await?;
         notices.into_iter().for_each(|notice| self.emit(&Event::Notice(notice)));
-        let prompt = prompt::system(&self.config, &files, self.live.window());
-        self.live.add_messages(vec![Message::system(prompt)]).await?;
+        self.report_truncated(&files);
+        self.live.add_messages(vec![self.system_message(&files)]).await?;
         let hashes = instructions::hashes(&files);
         self.change_state(move |state, _| state.instructions.clone_from(&hashes)).await
+    }
+
+    /// Reports the instruction files that are too long.
+    pub(super) fn report_truncated(&self, files: &[Instructions]) {
+        let names = instructions::truncated(files, self.live.window());
+        if !names.is_empty() {
+            self.emit(&Event::Notice(Notice::InstructionsTruncated(names)));
+        }
+    }
+
+    fn system_message(&self, files: &[Instructions]) -> Message {
+        Message::system(prompt::system(&self.config, files, self.live.window()))
+    }
+
+    /// Returns the tokens of the system prompt. After a clear it is not in the history: the next
+    /// message adds it.
+    ///
+    /// # Errors
+    /// When the program is ending.
+    pub async fn system_tokens(&self) -> Result<usize, AgentError> {
+        let history = self.live.history();
+        if !history.is_empty() {
+            return Ok(self.live.corrected(history.system_tokens()));
+        }
+        let (files, _) = self.read_instructions().await?;
+        Ok(self.live.corrected(history.counter().message(&self.system_message(&files))))
+    }
+
+    /// Returns the tokens of the next prompt without its new message, unless it is folded.
+    ///
+    /// # Errors
+    /// When the program is ending.
+    pub async fn context_tokens(&self) -> Result<usize, AgentError> {
+        let missing = match self.live.history().is_empty() {
+            true => self.system_tokens().await?,
+            false => 0,
+        };
+        Ok(self.live.context_tokens() + missing)
     }
 
     /// Reads the instruction files of the user and of the project.

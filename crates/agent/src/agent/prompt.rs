@@ -4,7 +4,7 @@
 use crate::config::AgentConfig;
 use crate::instructions::{Instructions, quote};
 use crate::state::Local;
-use crate::tool::RECALL;
+use crate::tool::{CALL_TOOL, RECALL};
 
 const DEFAULT_PROMPT: &str = "\
     You are a careful assistant that works with files and commands on the user's machine. Use \
@@ -44,7 +44,7 @@ pub(super) fn system(config: &AgentConfig, files: &[Instructions], window: usize
     }
     let brief = config.toolbox.brief();
     if !brief.is_empty() {
-        text.push_str("\n\nMore tools, available through call_tool:");
+        text.push_str(&format!("\n\nMore tools, available through {CALL_TOOL}:"));
         brief.iter().for_each(|line| text.push_str(&format!("\n- {line}")));
     }
     text

@@ -1,11 +1,11 @@
-//! What search needs and is made in the background: indexes and vectors.
+//! Builds the indexes and vectors of the search in the background.
 
 use std::sync::Arc;
 
 use super::Agent;
 use crate::environment;
 
-/// The number of messages from which the index of a session is built when it is opened.
+/// The number of messages from which the index of a session is built ahead of the first search.
 const LONG_SESSION: u64 = 100;
 
 impl Agent {
@@ -23,8 +23,12 @@ impl Agent {
     }
 
     /// Builds the indexes of the session and of the memory on a thread of its own, so that a search
-    /// in a turn need not. Short sessions are indexed in no time.
-    pub(super) fn prepare_search(&self) {
+    /// in a turn need not. The first turn starts it: a session that is only looked at needs no
+    /// index. Short sessions are indexed in no time.
+    pub(super) fn prepare_search(&mut self) {
+        if std::mem::replace(&mut self.is_search_prepared, true) {
+            return;
+        }
         let session = self.live.session();
         let log = self.live.log().clone();
         let id = session.id.clone();

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use waterline::message::{Body, Role};
 use waterline_log::{Entry, Log};
-use waterline_memory::{Added, Note, NoteError, PinKind, Source, Topic, pins};
+use waterline_memory::{Added, Note, NoteError, PinKind, Source, Topic, fact_in, pins};
 use waterline_session::NamedRule;
 
 use super::Agent;
@@ -19,7 +19,7 @@ use crate::error::AgentError;
 use crate::event::Event;
 use crate::notice::Notice;
 
-/// The most characters of standing instructions that the model is given, about 400 tokens.
+/// Maximum number of characters of standing instructions that the model is given, about 400 tokens.
 const BUDGET: usize = 1_600;
 
 /// A sentence that occurs in more sessions than this is part of a template.
@@ -44,7 +44,7 @@ impl Agent {
             return Ok(None);
         }
         let named = self.remember_named().await?;
-        let found = self.recognise(&input.text).await?;
+        let found = self.recognize(&input.text).await?;
         let known = self.state()?.standing;
         // Without a memory the rules of a session apply until it ends.
         let mut current = self.remembered().await.unwrap_or_else(|| known.clone());
@@ -100,10 +100,11 @@ impl Agent {
             return Ok(Vec::new());
         }
         let mut remembered = Vec::new();
-        for NamedRule { text, position } in named {
-            // The patterns recognized it when it was said, and the user may have removed it since.
-            let is_recognised = pins(&text).iter().any(|(kind, _)| *kind == PinKind::Instruction);
-            if !is_recognised && self.remember(&text, position).await {
+        for NamedRule { text, position, .. } in named {
+            // The patterns recognized it when it was written, and the user may have removed it
+            // since.
+            let is_recognized = pins(&text).iter().any(|(kind, _)| *kind == PinKind::Instruction);
+            if !is_recognized && self.remember(&text, position, true).await {
                 remembered.push(text);
             }
         }
@@ -111,22 +112,26 @@ impl Agent {
     }
 
     /// Returns the standing instructions in a text, after writing them to the memory.
-    async fn recognise(&mut self, text: &str) -> Result<Vec<String>, AgentError> {
+    async fn recognize(&mut self, text: &str) -> Result<Vec<String>, AgentError> {
         let found = pins(text).into_iter().filter(|(kind, _)| *kind == PinKind::Instruction);
         let history = self.live.history();
         let next = history.number(history.len()).unwrap_or(1) as u64;
-        let mut recognised = Vec::new();
+        let mut recognized = Vec::new();
         for (_, sentence) in found {
-            if self.remember(&sentence, next).await {
-                recognised.push(sentence);
+            if let Some(fact) = fact_in(&sentence)
+                && self.live.config().memory.is_some()
+            {
+                self.remember(fact, next, false).await;
+            } else if self.remember(&sentence, next, true).await {
+                recognized.push(sentence);
             }
         }
-        Ok(recognised)
+        Ok(recognized)
     }
 
-    /// Remembers a sentence of the message at a position, and shows it. Returns whether it is a
-    /// standing instruction: a part of a template is not.
-    async fn remember(&mut self, sentence: &str, position: u64) -> bool {
+    /// Remembers a sentence of the message at a position, as a rule or as a fact, and shows it.
+    /// Returns whether it is kept: a part of a template is not.
+    async fn remember(&mut self, sentence: &str, position: u64, is_rule: bool) -> bool {
         let copy = sentence.to_owned();
         let user = self.live.session().user.clone();
         let check = move |log: &Log| is_template(log, user.as_deref(), &copy);
@@ -134,7 +139,7 @@ impl Agent {
             self.withdraw(sentence).await;
             return false;
         }
-        let replaced = match self.write_to_memory(sentence, position).await {
+        let replaced = match self.write_to_memory(sentence, position, is_rule).await {
             // A secret stays in the conversation only.
             Err(NoteError::Secret) => return false,
             Err(error) => {
@@ -170,17 +175,20 @@ impl Agent {
         &self,
         sentence: &str,
         message: u64,
+        is_rule: bool,
     ) -> Result<Option<Added>, NoteError> {
         let Some(memory) = self.live.config().memory.clone() else { return Ok(None) };
-        let source = Source { session: self.live.session().id.clone(), message };
+        let source = Source::new(&self.live.session().id, message);
         let text = sentence.to_owned();
-        let written =
-            tokio::task::spawn_blocking(move || memory.remember_rule(&text, Some(source)));
+        let written = tokio::task::spawn_blocking(move || match is_rule {
+            true => memory.remember_rule(&text, Some(source)),
+            false => memory.remember(&text, Some(source)),
+        });
         written.await.unwrap_or(Err(NoteError::Empty)).map(Some)
     }
 
     /// Returns the preferences and instructions of the memory, the most important ones last: those
-    /// that were added last, and instructions after preferences. `None` if there is no memory.
+    /// that were added last, and instructions after preferences. `None` without a memory.
     async fn remembered(&self) -> Option<Vec<String>> {
         let memory = self.live.config().memory.clone()?;
         let read = tokio::task::spawn_blocking(move || memory.notes().list()).await;
@@ -200,8 +208,8 @@ impl Agent {
     }
 }
 
-/// Whether a sentence occurs in more sessions of a user than one that they type again would. Only
-/// what the user typed counts: our own notes quote each rule in every session.
+/// Whether a sentence occurs in too many sessions of a user to have been typed each time. Only what
+/// the user typed counts: our own notes quote each rule in every session.
 fn is_template(log: &Log, user: Option<&str>, sentence: &str) -> waterline_log::Result<bool> {
     let mut sessions: Vec<String> = log
         .search_of_user(sentence, user, CANDIDATES)?

@@ -16,7 +16,7 @@ use super::submit::UserInput;
 use crate::approver::{ApprovalReply, Approver, NO_APPROVER};
 use crate::changes::Recorder;
 use crate::config::AgentConfig;
-use crate::observer::{Below, Observers};
+use crate::observer::{Observers, SubAgentObserver};
 use crate::outcome::{Ending, Outcome};
 use crate::state::{ApprovalRequest, Local, Question, State, edit};
 use crate::tool::{Failure, Host};
@@ -101,7 +101,7 @@ impl Host for SubAgents {
     fn sub_agent<'a>(
         &'a self,
         task: &'a str,
-        max_loops: u64,
+        max_model_calls: u64,
         private: bool,
     ) -> BoxFuture<'a, Result<Value, Failure>> {
         Box::pin(async move {
@@ -114,29 +114,26 @@ impl Host for SubAgents {
             // A nested sub-agent uses the permit of the sub-agent that waits for it.
             let _permit =
                 if self.depth == 0 { self.shared.permits.acquire().await.ok() } else { None };
-            let session = self.create(task, max_loops, private).await?;
+            let session = self.create(task, max_model_calls, private).await?;
             let context_id = session.context_id.clone();
-            let (outcome, loops) = self.run_task(&session, task).await;
-            Ok(match outcome {
+            let (outcome, model_calls) = self.run_task(&session, task).await;
+            let mut result = match outcome {
                 Ok(Outcome { ending: Ending::Done, text, .. }) => {
-                    json!({"ok": true, "result": text, "context_id": context_id, "loops": loops})
+                    json!({"ok": true, "result": text})
                 }
                 Ok(Outcome { ending: Ending::Limit(why), text, .. }) => {
-                    json!({
-                        "ok": false, "error": why.to_string(), "result": text,
-                        "context_id": context_id, "loops": loops
-                    })
+                    json!({"ok": false, "error": why.to_string(), "result": text})
                 }
                 Ok(Outcome { ending, .. }) => {
-                    json!({
-                        "ok": false, "error": why_not_done(&ending), "context_id": context_id,
-                        "loops": loops
-                    })
+                    json!({"ok": false, "error": failure_reason(&ending)})
                 }
-                Err(error) => {
-                    json!({"ok": false, "error": error, "context_id": context_id, "loops": loops})
-                }
-            })
+                Err(error) => json!({"ok": false, "error": error}),
+            };
+            if let Some(fields) = result.as_object_mut() {
+                fields.insert("context_id".to_owned(), context_id.into());
+                fields.insert("model_calls".to_owned(), model_calls.into());
+            }
+            Ok(result)
         })
     }
 
@@ -170,7 +167,12 @@ impl Host for SubAgents {
 impl SubAgents {
     /// Creates the session of a sub-agent, which works in the workspace of its parent unless it is
     /// `private`.
-    async fn create(&self, task: &str, max_loops: u64, private: bool) -> Result<Session, Failure> {
+    async fn create(
+        &self,
+        task: &str,
+        max_model_calls: u64,
+        private: bool,
+    ) -> Result<Session, Failure> {
         let parent = self.session.id.clone();
         let owner = self.local.workspace_of.clone().unwrap_or_else(|| parent.clone());
         let directory = self.workspace.path().display().to_string();
@@ -183,7 +185,7 @@ impl SubAgents {
             session.title.clone_from(&title);
             session.workspace = Some(directory.clone()).filter(|_| !private);
             let edited = edit(&mut session, |state, local| {
-                state.max_loops = Some(max_loops);
+                state.max_loops = Some(max_model_calls);
                 local.workspace_of = Some(owner.clone()).filter(|_| !private);
             });
             edited.map_err(|error| LogError::Refused(error.to_string().into()))?;
@@ -196,17 +198,18 @@ impl SubAgents {
     /// Runs a sub-agent on a task. Returns the outcome and the number of model calls.
     async fn run_task(&self, session: &Session, task: &str) -> (Result<Outcome, String>, u64) {
         let mut config = self.shared.config.clone();
-        // A sub-agent is limited by `max_loops` instead.
-        config.limits.steps = usize::MAX;
+        // A sub-agent is limited by `max_model_calls` of its call instead.
+        config.limits.steps = Some(usize::MAX);
         config.prompt = None;
         if session.workspace.is_none() {
             config.directory = None;
             config.grants.clear();
         }
         let context_id = session.context_id.clone();
-        let below = Below { context_id: context_id.clone(), above: self.observers.clone() };
-        let observers = Observers::new(vec![Arc::new(below)]);
-        let approver = Arc::new(ApproverBelow { context_id, above: Arc::clone(&self.approver) });
+        let above = self.observers.clone();
+        let observer = SubAgentObserver { context_id: context_id.clone(), above };
+        let observers = Observers::new(vec![Arc::new(observer)]);
+        let approver = Arc::new(SubAgentApprover { context_id, above: Arc::clone(&self.approver) });
         let shared = Arc::clone(&self.shared);
         let log = self.log.clone();
         let opened =
@@ -216,12 +219,12 @@ impl SubAgents {
             Err(error) => return (Err(error.to_string()), 0),
         };
         let outcome = agent.turn(UserInput::new(task)).await.map_err(|error| error.to_string());
-        let loops = agent.state().map_or(0, |state| state.loops);
-        (outcome, loops)
+        let model_calls = agent.state().map_or(0, |state| state.loops);
+        (outcome, model_calls)
     }
 }
 
-fn why_not_done(ending: &Ending) -> String {
+fn failure_reason(ending: &Ending) -> String {
     match ending {
         Ending::Done => "done".to_owned(),
         Ending::Limit(why) | Ending::Halted(why) => why.to_string(),
@@ -231,12 +234,12 @@ fn why_not_done(ending: &Ending) -> String {
 }
 
 /// Passes the requests of a sub-agent to the approver of the agent that started it.
-struct ApproverBelow {
+struct SubAgentApprover {
     context_id: String,
     above: Arc<dyn Approver>,
 }
 
-impl Approver for ApproverBelow {
+impl Approver for SubAgentApprover {
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalReply> {
         Box::pin(async move {
             let context_id = request.context_id.clone().or_else(|| Some(self.context_id.clone()));

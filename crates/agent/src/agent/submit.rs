@@ -1,4 +1,4 @@
-//! The first step of a turn: adds the user's input to the session.
+//! The start of a turn: adds the user's input to the session.
 
 use std::sync::Arc;
 
@@ -7,14 +7,16 @@ use waterline::message::{Body, Message, Part, Role};
 use waterline_log::Session;
 
 use super::clock;
-use super::run_calls::result_message;
-use super::turn_state::{Next, TurnState};
+use super::results::result_message;
+use super::run_state::{Next, RunState};
 use super::{Agent, HookData};
 use crate::environment;
 use crate::error::AgentError;
+use crate::event::Event;
 use crate::instructions;
 use crate::middleware::Hook;
-use crate::state::{Local, State, Upload};
+use crate::notice::Notice;
+use crate::state::{Local, State, Upload, UsedModel, WorkLocation};
 
 /// Maximum length of a session title, which is taken from the first message.
 const TITLE_CHARS: usize = 60;
@@ -32,7 +34,7 @@ const STOPPED: &str = "[stopped by the user]";
 /// The user's input to a turn.
 #[derive(Clone, Debug, Default)]
 pub struct UserInput {
-    /// The text.
+    /// What the user wrote, without attachments.
     pub text: String,
     /// Attachments: files, images, notes on mentions.
     pub parts: Vec<Part>,
@@ -57,22 +59,35 @@ impl UserInput {
     }
 }
 
+impl From<&str> for UserInput {
+    fn from(text: &str) -> Self {
+        Self::new(text)
+    }
+}
+
+impl From<String> for UserInput {
+    fn from(text: String) -> Self {
+        Self::new(text)
+    }
+}
+
 impl Agent {
     /// Adds the user's input to the session. It answers a pending question; otherwise open calls
     /// are cancelled and the input is a new message.
     pub(super) async fn submit(&mut self, mut input: UserInput) -> Result<Next, AgentError> {
-        self.live.resync().await?;
+        self.live.reload_if_interrupted().await?;
         self.set_schema(&input).await?;
         if let Some(next) = self.run_input_hooks(&mut input).await? {
             return Ok(next);
         }
         self.record_input(&input).await?;
+        self.record_model().await?;
         self.add_system_prompt().await?;
         let state = self.state()?;
         if let Some(question) = state.question()
-            && self.open_calls().iter().any(|call| call.id == question.call_id)
+            && self.open_tool_calls().iter().any(|call| call.id == question.call_id)
         {
-            self.cancel_imported_calls().await?;
+            self.cancel_imported_tool_calls().await?;
             self.answer_question(question, &input.text, input.parts).await?;
             return Ok(Next::Tools);
         }
@@ -81,11 +96,11 @@ impl Agent {
         let place = self.place_note().await?;
         let changed = self.changed_instructions().await?;
         let is_pinned = changed.is_some();
-        let words = Some(input.text.trim_end().to_owned());
-        let texts: Vec<String> = [words, place, standing, changed].into_iter().flatten().collect();
+        let typed = Some(input.text.trim_end().to_owned());
+        let texts: Vec<String> = [typed, place, standing, changed].into_iter().flatten().collect();
         let mut parts = vec![Part::text(texts.join(environment::SEPARATOR))];
         parts.extend(input.parts);
-        if let Some(schema) = self.schema()? {
+        if let Some(schema) = self.answer_schema()? {
             parts.push(Part::text(schema.request()));
         }
         // Stored in one transaction with the first request of the turn, before it is sent.
@@ -97,27 +112,48 @@ impl Agent {
         Ok(Next::Model)
     }
 
-    /// Returns the note for the new message on where the agent works, if the conversation does not
-    /// have it yet; otherwise the time, if the conversation paused.
+    /// Returns the note for the new message on where the agent works, if the model does not see it
+    /// yet, or no longer because a fold dropped it; otherwise the time, if the conversation paused.
     async fn place_note(&mut self) -> Result<Option<String>, AgentError> {
         let description = environment::describe(&self.workspace);
         let is_first = self.live.history().latest_user().is_none();
-        if !is_first && self.local()?.environment.as_ref() == Some(&description) {
+        let known = self.local_state()?.place;
+        let is_known = known.is_some_and(|place| place.description == description);
+        if !is_first && is_known && self.shows_place(&description) {
             return self.time().await;
         }
         let time = Some(self.live.log().now()).filter(|_| self.config.clock);
         let note = environment::note(&description, time.and_then(clock::shown).as_deref());
-        self.change_state(move |_, local| local.environment = Some(description.clone())).await?;
+        let working = self.workspace.working_directory();
+        let directory = (working != self.workspace.path()).then(|| working.to_owned());
+        let place = WorkLocation::new(description, directory);
+        self.change_state(move |_, local| local.place = Some(place.clone())).await?;
         Ok(Some(note))
+    }
+
+    /// Returns whether the context, or what will be added to it, says where the agent works.
+    fn shows_place(&self, description: &str) -> bool {
+        let history = self.live.history();
+        let generation = self.live.generation();
+        let unsent = (generation.covered()..history.len()).filter_map(|at| history.message(at));
+        let mut shown = generation.context(history).chain(unsent);
+        shown.any(|message| {
+            message.role == Role::User
+                && message.texts().any(|text| environment::is_noted(text, description))
+        })
     }
 
     /// Returns a note on instruction files that changed since the session read them. What was sent
     /// before stays as it was.
     async fn changed_instructions(&mut self) -> Result<Option<String>, AgentError> {
-        let (files, _) = self.read_instructions().await?;
+        let (files, notices) = self.read_instructions().await?;
         let known = self.state()?.instructions;
         let note = instructions::changes(&known, &files, self.live.window());
         if note.is_some() {
+            let names = instructions::changed_names(&known, &files);
+            self.emit(&Event::Notice(Notice::InstructionsChanged(names)));
+            notices.into_iter().for_each(|notice| self.emit(&Event::Notice(notice)));
+            self.report_truncated(&files);
             let hashes = instructions::hashes(&files);
             self.change_state(move |state, _| state.instructions.clone_from(&hashes)).await?;
         }
@@ -149,7 +185,7 @@ impl Agent {
             ..HookData::default()
         };
         let next = self
-            .run_hooks(Hook::BeforeAgent, &mut TurnState::new(String::new(), true), &mut data)
+            .run_hooks(Hook::BeforeAgent, &mut RunState::new(String::new(), true), &mut data)
             .await?;
         if next.is_none() {
             input.text = data.input;
@@ -173,7 +209,7 @@ impl Agent {
             let schema = input.schema.clone();
             self.change_state(move |state, _| state.schema.clone_from(&schema)).await?;
         }
-        self.schema().map(drop)
+        self.answer_schema().map(drop)
     }
 
     /// Ends a turn that the user stopped: the partial answer stays in the conversation, and open
@@ -193,17 +229,17 @@ impl Agent {
     /// # Errors
     /// When the log cannot be written.
     pub async fn cancel(&mut self) -> Result<bool, AgentError> {
-        self.live.resync().await?;
+        self.live.reload_if_interrupted().await?;
         let was_open = self.cancel_open_calls().await?;
         self.commit().await?;
         Ok(was_open)
     }
 
-    /// Stages a cancelled result for every open call; it is stored with the next write.
+    /// Adds a cancelled result for every open call; it is stored with the next write.
     async fn cancel_open_calls(&mut self) -> Result<bool, AgentError> {
-        let open = self.open_calls();
+        let open = self.open_tool_calls();
         let state = self.state()?;
-        let local = self.local()?;
+        let local = self.local_state()?;
         let results = open.iter().map(|call| {
             let was_started = local.started.contains(&call.id);
             let text = if was_started { CANCELLED } else { CANCELLED_BEFORE_START };
@@ -220,7 +256,20 @@ impl Agent {
         Ok(!open.is_empty())
     }
 
-    /// Stages the parts of the input that belong to the session's state, and the title of a new
+    /// Records which model answers, with the address that the user gave for it.
+    pub(super) async fn record_model(&mut self) -> Result<(), AgentError> {
+        let target = &self.live.config().model;
+        let address = target.model.address();
+        let base_url = self.config.given_address.clone().filter(|given| given == address);
+        let wire = base_url.as_ref().map(|_| target.model.wire().to_string());
+        let model = UsedModel { base_url, wire, ..UsedModel::named(&target.name) };
+        if self.local_state()?.model.as_ref() == Some(&model) {
+            return Ok(());
+        }
+        self.change_state(move |_, local| local.model = Some(model.clone())).await
+    }
+
+    /// Adds the parts of the input that belong to the session's state, and the title of a new
     /// session. They are stored together with the message.
     async fn record_input(&mut self, input: &UserInput) -> Result<(), AgentError> {
         let first_line = input.text.trim().lines().next().unwrap_or_default();

@@ -1,35 +1,38 @@
-//! One turn: submit → (call the model → run its tool calls)* → finish.
+//! One turn: submit → (call the model → run its tool calls)* → finish. A *run* is one execution of
+//! a turn by a process. A turn that is interrupted and resumed has several runs.
 //!
-//! What comes next is always derived from the session itself: open tool calls are run, a user message
-//! or tool results go to the model, and an answer without tool calls ends the turn. An interrupted
-//! turn therefore resumes from the log alone, wherever it stopped.
+//! Each action returns the next one: open tool calls are run, a user message or tool results go to
+//! the model, and an answer without tool calls ends the turn. [`Agent::next_action`] derives the
+//! same from the stored session, so that an interrupted turn resumes from the log alone, wherever
+//! it stopped.
 
 use waterline_session::SessionError;
 
+use super::run_state::{Next, RunState};
 use super::submit::UserInput;
-use super::turn_state::{Next, TurnState};
 use super::{Agent, HookData};
 use crate::error::AgentError;
 use crate::event::{Event, FailureKind};
 use crate::lease::Lease;
 use crate::middleware::Hook;
 use crate::notice::Notice;
+use crate::offline;
 use crate::outcome::{Ending, Outcome};
 use crate::state::HandedOff;
 
 impl Agent {
-    /// Runs a turn on a user input. The turn ends with an answer, at a limit, or when it must wait
-    /// for the user.
+    /// Runs a turn for a user input, until it has an answer, hands over to another role, reaches a
+    /// limit, or must wait for the user.
     ///
     /// # Errors
     /// When the log cannot be written, or the model call fails. Everything done before the error is
     /// in the log, and the turn can be resumed.
-    pub async fn turn(&mut self, input: UserInput) -> Result<Outcome, AgentError> {
-        let _lease = self.lease().await?;
-        // A crash may have interrupted an undo that moves files.
-        self.finish_move().await?;
+    pub async fn turn(&mut self, input: impl Into<UserInput>) -> Result<Outcome, AgentError> {
+        let input = input.into();
+        let _lease = self.lock_session().await?;
+        self.finish_file_changes().await?;
         let next = self.submit(input).await?;
-        self.run_until_end(next).await
+        self.run(next).await
     }
 
     /// Resumes an interrupted turn.
@@ -37,64 +40,75 @@ impl Agent {
     /// # Errors
     /// When there is nothing to resume; otherwise as for [`Agent::turn`].
     pub async fn resume(&mut self) -> Result<Outcome, AgentError> {
-        let _lease = self.lease().await?;
-        self.finish_move().await?;
-        // An unreadable schema is reported before anything is called.
-        self.schema()?;
-        self.cancel_imported_calls().await?;
+        let _lease = self.lock_session().await?;
+        self.finish_file_changes().await?;
+        // An invalid answer schema is reported before the model or a tool is called.
+        self.answer_schema()?;
+        self.cancel_imported_tool_calls().await?;
         let next = self.next_action()?.ok_or(AgentError::NothingToResume)?;
-        self.run_until_end(next).await
+        // The offline model may stand in for one that is there again at the next start.
+        if self.live.config().model.name != offline::NAME {
+            self.record_model().await?;
+        }
+        self.run(next).await
     }
 
-    /// Locks the session against other processes and loads what they added to it. A sub-agent
-    /// works under the lease of the agent that started it.
-    pub(super) async fn lease(&mut self) -> Result<Option<Lease>, AgentError> {
-        let lease = match self.depth {
-            0 => {
-                let log = self.live.log().handle();
-                let session = &self.live.session().id;
-                let machine = self.config.machine.as_deref();
-                let lease = Lease::take(log, self.workspace.path(), session, machine).await?;
-                // Every write checks the fence, so that a process that lost its lease stores
-                // nothing more.
-                self.live.work_under(lease.held.fence());
-                self.shared.work_under(lease.held.fence());
-                Some(lease)
-            }
-            _ => None,
-        };
-        self.live.resync().await?;
-        if self.live.catch_up().await? {
+    /// Locks the session against other processes, loads what they added to it, and updates what
+    /// folds must keep. A sub-agent works under the lease of the agent that started it.
+    pub(super) async fn lock_session(&mut self) -> Result<Option<Lease>, AgentError> {
+        let is_sub_agent = self.depth > 0;
+        let lease = if is_sub_agent { None } else { Some(self.take_lease().await?) };
+        self.live.reload_if_interrupted().await?;
+        if self.live.load_foreign_changes().await? {
             self.emit(&Event::Notice(Notice::OtherProcess));
         }
         self.update_kept()?;
         Ok(lease)
     }
 
-    /// Calls the model and runs its tool calls in turn, until the turn ends.
-    async fn run_until_end(&mut self, mut next: Next) -> Result<Outcome, AgentError> {
-        let mut turn = self.begin_run().await?;
+    async fn take_lease(&mut self) -> Result<Lease, AgentError> {
+        let log = self.live.log().handle();
+        let session = &self.live.session().id;
+        let machine = self.config.machine.as_deref();
+        let lease = Lease::take(log, self.workspace.path(), session, machine).await?;
+        // Every write checks the fence, so that a process that lost its lease stores nothing more.
+        self.live.work_under(lease.held.fence());
+        self.shared.work_under(lease.held.fence());
+        Ok(lease)
+    }
+
+    /// Calls the model and runs its tool calls, one after the other, until the turn ends or must
+    /// wait for the user.
+    async fn run(&mut self, mut next: Next) -> Result<Outcome, AgentError> {
+        let mut run = self.start_run().await?;
+        // A run that failed may have left messages for a call that it never made.
         self.live.clear_ephemeral();
         self.emit(&Event::Begins);
         let ending = loop {
-            let (kind, done) = match next {
-                Next::Model => (FailureKind::Model, self.call_model(&mut turn).await),
-                Next::Tools => (FailureKind::Tool, self.run_calls(&mut turn).await),
+            let (result, action) = match next {
+                Next::Model => (self.call_model(&mut run).await, FailureKind::Model),
+                Next::Tools => (self.run_tool_calls(&mut run).await, FailureKind::Tool),
                 Next::End(ending) => break ending,
             };
-            next = done.inspect_err(|error| {
-                self.emit(&Event::Failed {
-                    kind: failure_kind(error, kind),
-                    why: error.to_string(),
-                })
-            })?;
+            next = result.inspect_err(|error| self.emit_failure(error, action))?;
         };
-        self.finish_turn(&mut turn, ending).await
+        self.finish_run(&mut run, ending).await
     }
 
-    /// Starts a run, which is one execution of a turn: a resumed turn has several. Creates the id
-    /// that the events and checkpoints of the run carry.
-    async fn begin_run(&mut self) -> Result<TurnState, AgentError> {
+    /// Reports that the action failed. The caller gets the error too.
+    fn emit_failure(&self, error: &AgentError, action: FailureKind) {
+        let kind = match error {
+            // The log is read and written during every action.
+            AgentError::Session(SessionError::Log(_)) => FailureKind::Other,
+            AgentError::Session(_) => action,
+            _ => FailureKind::Other,
+        };
+        self.emit(&Event::Failed { kind, why: error.to_string() });
+    }
+
+    /// Starts a run: creates the id that its events and checkpoints carry.
+    async fn start_run(&mut self) -> Result<RunState, AgentError> {
+        self.prepare_search();
         let run_id = waterline_log::new_id();
         let session = self.live.session();
         self.observers.set_source(|source| {
@@ -105,28 +119,28 @@ impl Agent {
         });
         let id = run_id.clone();
         self.change_state(move |state, _| state.run_id = Some(id.clone())).await?;
-        Ok(TurnState::new(run_id, self.config.checkpoints))
+        Ok(RunState::new(run_id, self.config.checkpoints))
     }
 
     /// Returns what to do next, derived from the session, or `None` if the last turn is finished.
     pub(super) fn next_action(&self) -> Result<Option<Next>, AgentError> {
-        if !self.open_calls().is_empty() {
+        if !self.open_tool_calls().is_empty() {
             return Ok(Some(Next::Tools));
         }
-        let local = self.local()?;
-        if let Some(HandedOff { to, package, done }) = local.hand_off {
+        let local_state = self.local_state()?;
+        if let Some(HandedOff { to, package, done }) = local_state.hand_off {
             return Ok((!done).then_some(Next::End(Ending::HandOff { to, package })));
         }
-        Ok((self.awaits_answer() || local.is_truncated).then_some(Next::Model))
+        Ok((self.awaits_answer() || local_state.is_truncated).then_some(Next::Model))
     }
 
-    /// Runs the `after_agent` hooks, stores what is left to store, and returns the outcome.
-    async fn finish_turn(
+    /// Runs the `after_agent` hooks, stores what is left to store, and returns how the run ended.
+    async fn finish_run(
         &mut self,
-        turn: &mut TurnState,
+        run: &mut RunState,
         ending: Ending,
     ) -> Result<Outcome, AgentError> {
-        let ending = match self.run_hooks(Hook::AfterAgent, turn, &mut HookData::default()).await? {
+        let ending = match self.run_hooks(Hook::AfterAgent, run, &mut HookData::default()).await? {
             Some(Next::End(other)) => other,
             _ => ending,
         };
@@ -134,23 +148,18 @@ impl Agent {
         if self.state()?.schema.is_some() && self.next_action()?.is_none() {
             self.change_state(|state, _| state.schema = None).await?;
         }
-        // The last step wrote a checkpoint. The turn needs another if something changed since, or
-        // if steps write none.
-        if self.live.has_unsaved() || !turn.writes_checkpoints {
-            self.live.add_checkpoint(turn.checkpoint("turn"));
+        // If steps write checkpoints, the last of them is enough unless something changed since.
+        if self.live.has_unsaved() || !run.writes_checkpoints {
+            self.live.add_checkpoint(run.checkpoint("turn"));
             self.commit().await?;
         }
         self.emit(&Event::Ends);
-        Ok(Outcome { ending, text: turn.text.clone(), steps: turn.steps, usage: turn.usage })
-    }
-}
-
-/// Returns what failed. Only errors of the session are blamed on the call or the tools that ran.
-/// Errors of the log, the workspace and the rest can occur in both.
-const fn failure_kind(error: &AgentError, running: FailureKind) -> FailureKind {
-    match error {
-        AgentError::Session(SessionError::Log(_)) => FailureKind::Other,
-        AgentError::Session(_) => running,
-        _ => FailureKind::Other,
+        Ok(Outcome {
+            run_id: run.run_id.clone(),
+            ending,
+            text: run.text.clone(),
+            steps: run.steps,
+            usage: run.usage,
+        })
     }
 }

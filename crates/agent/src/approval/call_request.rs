@@ -7,6 +7,7 @@ use crate::tool::{CallInfo, Callable, Capability, Subject};
 
 /// A call that may need approval.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct CallRequest<'a> {
     /// The name of the tool.
     pub tool: &'a str,
@@ -18,7 +19,13 @@ pub struct CallRequest<'a> {
     pub identity: Option<&'a str>,
 }
 
-impl CallRequest<'_> {
+impl<'a> CallRequest<'a> {
+    /// Creates a request for the call of a tool without an identity.
+    #[must_use]
+    pub const fn new(tool: &'a str, info: &'a CallInfo, arguments: &'a str) -> Self {
+        Self { tool, info, arguments, identity: None }
+    }
+
     /// Returns the parsed arguments, or `None` if they are not JSON.
     fn value(&self) -> Option<Value> {
         let text = if self.arguments.trim().is_empty() { "{}" } else { self.arguments };

@@ -1,21 +1,23 @@
 //! Decides which calls need approval.
 //!
 //! There are four layers. The user's rules come first and override the rest. Otherwise the highest
-//! risk counts: of the general risk patterns, the patterns for one tool, and the tool's capability.
+//! risk counts: of the patterns about commands, those about tools with one kind of access, and that
+//! of the tool's capability.
 
+mod attributes;
 mod call_request;
 mod hidden;
 mod risk;
 mod script;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use regex::Regex;
 use serde::{Deserialize, Serialize};
-use waterline_sandbox::protected;
+use waterline::phrase;
+use waterline::phrase::Phrase;
 
 pub use call_request::CallRequest;
 pub(crate) use call_request::identity;
@@ -26,7 +28,7 @@ use self::risk::Texts;
 use crate::error::AgentError;
 use crate::reason::{ApprovalReason, Risk, RiskCause};
 use crate::state::Local;
-use crate::tool::{CALL_TOOL, Capability};
+use crate::tool::{CALL_TOOL, Capability, Subject};
 
 /// When approval is needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,16 +46,18 @@ pub enum Mode {
 }
 
 impl std::str::FromStr for Mode {
-    type Err = String;
+    type Err = Phrase;
 
-    fn from_str(name: &str) -> Result<Self, String> {
+    fn from_str(name: &str) -> Result<Self, Phrase> {
         match name {
             "all" => Ok(Self::All),
             "selective" => Ok(Self::Selective),
             "custom" => Ok(Self::Custom),
             "none" => Ok(Self::None),
-            _ => Err(format!(
-                "unknown approval mode {name:?}; expected all, selective, custom or none"
+            _ => Err(phrase!(
+                "unknown-approval-mode",
+                "unknown approval mode {name:?}; expected all, selective, custom or none",
+                name = name
             )),
         }
     }
@@ -62,7 +66,7 @@ impl std::str::FromStr for Mode {
 /// The decision on a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// Run it.
+    /// The call may run.
     Run,
     /// Ask for approval.
     Ask {
@@ -92,6 +96,7 @@ pub enum Ruling {
 
 /// One of the user's rules.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Rule {
     /// The tool; `*` matches any.
     pub tool: String,
@@ -118,6 +123,10 @@ impl Rule {
 /// A check in code. It receives the tool's name and the arguments as JSON.
 pub type Check = Arc<dyn Fn(&str, &str) -> Option<Ruling> + Send + Sync>;
 
+/// Finds out whether commands can change the mode, owner and times of files outside their
+/// directories. It may block.
+pub type AttributeProbe = Arc<dyn Fn() -> bool + Send + Sync>;
+
 /// Stores the approval of changes in a directory for later sessions.
 pub type RememberDirectory = Arc<dyn Fn(&Path) + Send + Sync>;
 
@@ -136,19 +145,19 @@ pub struct Approval {
     pub rules: Vec<Rule>,
     /// A check in code, which comes before the rules.
     pub check: Option<Check>,
-    /// Risk patterns for all tools that run something or use the network.
+    /// Risk patterns.
     pub patterns: Vec<Pattern>,
-    /// Risk patterns for single tools, by name.
-    pub tools: BTreeMap<String, Vec<Pattern>>,
     /// Whether the kernel confines commands.
     pub confined: bool,
+    /// Tests whether commands can change the mode, owner and times of files outside their
+    /// directories; `None` if they cannot.
+    pub attributes: Option<AttributeProbe>,
     /// Names of [protected paths](waterline_sandbox::protected) that may be changed without asking.
     pub unprotected: Vec<String>,
 }
 
 impl Default for Approval {
     fn default() -> Self {
-        let (patterns, tools) = risk::shipped();
         Self {
             mode: Mode::Selective,
             time: None,
@@ -156,9 +165,9 @@ impl Default for Approval {
             remember: None,
             rules: Vec::new(),
             check: None,
-            patterns,
-            tools,
+            patterns: risk::built_in(),
             confined: false,
+            attributes: None,
             unprotected: Vec::new(),
         }
     }
@@ -178,9 +187,10 @@ impl Approval {
         // The agent replaces a call of `call_tool` with the call it names. One that is left does
         // not name a tool.
         if asked.tool == CALL_TOOL {
-            let why = "call_tool needs the name of another tool in `name` and its arguments in \
-                       `arguments`";
-            return Decision::Refuse(why.to_owned());
+            return Decision::Refuse(format!(
+                "{CALL_TOOL} needs the name of another tool in `name` and its arguments in \
+                 `arguments`"
+            ));
         }
         let executes = asked.info.capability == Capability::Execute;
         if executes && asked.arguments.len() > MAX_COMMAND_BYTES {
@@ -197,9 +207,7 @@ impl Approval {
         let is_unconfined = executes && !self.confined;
         let may_always = risk < Risk::Critical;
         // Without the sandbox, and for files that programs run, a person must look at the call.
-        let in_advance = may_always
-            && !is_unconfined
-            && self.protected(asked).all(|name| name == protected::GIT);
+        let in_advance = may_always && !is_unconfined && self.protected(asked).next().is_none();
         let ask = |reason: ApprovalReason| match Self::is_granted(asked, local) && may_always {
             true => Decision::Run,
             false => Decision::Ask { reason, may_always, in_advance },
@@ -208,6 +216,8 @@ impl Approval {
         match (custom, self.mode) {
             (Some(Ruling::Ask), _) => ask(ApprovalReason::Rule),
             (Some(_), _) => Decision::Run,
+            // The user sees the question, and nothing happens without an answer.
+            (None, Mode::All) if asked.info.capability == Capability::AskUser => Decision::Run,
             (None, Mode::All) => ask(ApprovalReason::EveryCall),
             (None, Mode::Selective) if risk >= Risk::Medium => {
                 ask(ApprovalReason::Risk { level: risk, cause })
@@ -232,6 +242,37 @@ impl Approval {
         Decision::Ask { reason, may_always: true, in_advance: true }
     }
 
+    /// Decides on a command that may change the mode, owner or times of files outside the agent's
+    /// directories. `working` is the directory in which it starts. [`Approval::decide`] comes
+    /// first. Blocks.
+    #[must_use]
+    pub fn decide_attributes(
+        &self,
+        asked: CallRequest<'_>,
+        local: &Local,
+        working: &Path,
+        directories: &[PathBuf],
+    ) -> Decision {
+        let Some(probe) = self.attributes.as_ref().filter(|_| self.mode == Mode::Selective) else {
+            return Decision::Run;
+        };
+        let Subject::Command(command) = &asked.info.subject else { return Decision::Run };
+        if self.custom(asked).is_some()
+            || Self::is_granted(asked, local)
+            || !attributes::changes_outside(command, working, directories)
+            || !probe()
+        {
+            return Decision::Run;
+        }
+        let cause = RiskCause::Pattern {
+            id: "changes-attributes-outside".to_owned(),
+            about: "it changes the mode, owner or times of files outside its directories"
+                .to_owned(),
+        };
+        let reason = ApprovalReason::Risk { level: Risk::Medium, cause };
+        Decision::Ask { reason, may_always: true, in_advance: true }
+    }
+
     /// Decides on a file tool's change in a granted directory. [`Approval::decide`] comes first.
     /// The modes that do not ask refuse to change a protected path: the user must agree to it by
     /// name.
@@ -245,6 +286,13 @@ impl Approval {
             "{name} is protected, because programs run or read it automatically; the setting \
              agent.writable_protected = [{name:?}] allows changes"
         ))
+    }
+
+    /// Returns the names of the protected paths for which a call needs approval. A question must
+    /// show them whatever its reason is: an approval covers them too.
+    #[must_use]
+    pub fn protected_names(&self, asked: CallRequest<'_>) -> Vec<String> {
+        self.protected(asked).map(str::to_owned).collect()
     }
 
     /// Returns the protected paths that a call changes and that the user has not agreed to.
@@ -267,27 +315,31 @@ impl Approval {
     fn custom(&self, asked: CallRequest<'_>) -> Option<Ruling> {
         let checked = self.check.as_ref().and_then(|check| check(asked.tool, asked.arguments));
         checked.or_else(|| {
-            self.rules.iter().find(|rule| rule.applies_to(asked)).map(|rule| rule.ruling)
+            let found = self.rules.iter().find(|rule| rule.applies_to(asked))?;
+            (found.ruling != Ruling::Allow || self.is_covered(asked)).then_some(found.ruling)
         })
+    }
+
+    /// Returns whether a rule that allows a call covers all that the call may do. It is matched
+    /// against a command, which says nothing about the protected paths that the call names.
+    fn is_covered(&self, asked: CallRequest<'_>) -> bool {
+        asked.info.capability != Capability::Execute || self.protected(asked).next().is_none()
     }
 
     /// Returns the risk of a call and its cause: the highest of all layers.
     fn risk(&self, asked: CallRequest<'_>) -> (Risk, RiskCause) {
-        let own = self.tools.get(asked.tool).map(Vec::as_slice).unwrap_or_default();
-        // General patterns describe commands; they mean nothing in files that are read or written.
-        let general = if matches!(asked.info.capability, Capability::Execute | Capability::Network)
-        {
-            self.patterns.as_slice()
-        } else {
-            &[]
-        };
         let texts = Texts::of(asked);
-        let matching = general.iter().chain(own).filter(|pattern| pattern.is_match(&texts));
+        let about = self.patterns.iter().filter(|own| own.is_about(asked.info.capability));
+        let matching = about.filter(|pattern| pattern.is_match(&texts));
         let worst = matching.max_by_key(|pattern| pattern.risk);
-        let protected: Vec<String> = self.protected(asked).map(str::to_owned).collect();
+        let protected = self.protected_names(asked);
         let built_in = match asked.info.capability {
             _ if texts.is_unread() => (Risk::Medium, RiskCause::Unparsed),
             Capability::Execute if !self.confined => (Risk::High, RiskCause::Unsandboxed),
+            // Settings and hooks, which programs run, have names of their own.
+            Capability::Execute if protected == [waterline_sandbox::protected::GIT] => {
+                (Risk::Medium, RiskCause::Repository)
+            }
             _ if !protected.is_empty() => (Risk::Medium, RiskCause::Protected(protected)),
             Capability::Read | Capability::Write => (Risk::Low, RiskCause::OwnDirectories),
             Capability::Execute => (Risk::Low, RiskCause::Sandboxed),
@@ -328,8 +380,9 @@ impl Approval {
 /// When the pattern is not a valid regular expression.
 pub fn rule(tool: &str, pattern: &str, ruling: Ruling) -> Result<Rule, AgentError> {
     let read = Regex::new(pattern);
-    let pattern = read.map_err(|error| {
-        AgentError::Setting(format!("invalid pattern in an approval rule: {error}"))
+    let pattern = read.map_err(|error| AgentError::InvalidSetting {
+        place: phrase!("setting-approval-pattern", "invalid `pattern` in [[agent.rules]]"),
+        cause: error.into(),
     })?;
     Ok(Rule { tool: tool.to_owned(), pattern, ruling })
 }

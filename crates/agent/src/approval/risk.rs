@@ -1,6 +1,6 @@
 //! Risk patterns, read from `presets/risks.toml`.
 
-use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
 use regex::Regex;
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use super::script::{self, MARK};
 use crate::reason::{Risk, RiskCause};
 use crate::tool::Capability;
 
-const SHIPPED: &str = include_str!("../../presets/risks.toml");
+const BUILT_IN: &str = include_str!("../../presets/risks.toml");
 
 /// A pattern that indicates a risk in a call.
 #[derive(Clone, Debug)]
@@ -21,15 +21,42 @@ pub struct Pattern {
     pub id: String,
     /// What such a call does, for people.
     pub about: String,
+    /// The kind of access that the tool of such a call has. Without one, the pattern is about calls
+    /// that run something or use the network: it means nothing in files that are read or written.
+    capability: Option<Capability>,
     target: Target,
-    expression: Regex,
+    expression: Arc<Expression>,
+}
+
+/// A regular expression that is compiled when it is first used. All of them together take half a
+/// megabyte, and many sessions run no command.
+#[derive(Debug)]
+struct Expression {
+    source: String,
+    compiled: OnceLock<Option<Regex>>,
+}
+
+impl Expression {
+    const fn new(source: String) -> Self {
+        Self { source, compiled: OnceLock::new() }
+    }
+
+    fn compiled(&self) -> Option<&Regex> {
+        self.compiled.get_or_init(|| Regex::new(&self.source).ok()).as_ref()
+    }
+
+    /// Returns whether a text matches. If the expression were invalid, every text would, so that
+    /// approval is asked for.
+    fn is_match(&self, text: &str) -> bool {
+        self.compiled().is_none_or(|expression| expression.is_match(text))
+    }
 }
 
 /// What a pattern is matched against.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Target {
     /// Each text, as written and without quotes.
-    Words,
+    Texts,
     /// The commands of each text, as parsed by [`script::commands`].
     Commands,
     /// The path of a file tool.
@@ -38,7 +65,7 @@ enum Target {
 
 /// The texts of a call that patterns are matched against.
 pub(super) struct Texts {
-    words: Vec<String>,
+    texts: Vec<String>,
     commands: Vec<String>,
     path: Option<String>,
 }
@@ -49,7 +76,7 @@ impl Texts {
         let runs = matches!(asked.info.capability, Capability::Execute | Capability::Network);
         let commands =
             asked.leaves().iter().filter(|_| runs).map(|text| script::commands(text)).collect();
-        Self { words: asked.texts(), commands, path: asked.path() }
+        Self { texts: asked.texts(), commands, path: asked.path() }
     }
 
     /// Returns whether a text could not be parsed completely.
@@ -63,10 +90,18 @@ impl Pattern {
         RiskCause::Pattern { id: self.id.clone(), about: self.about.clone() }
     }
 
+    /// Returns whether the pattern is about calls of tools with this kind of access.
+    pub(super) fn is_about(&self, capability: Capability) -> bool {
+        match self.capability {
+            Some(own) => own == capability,
+            None => matches!(capability, Capability::Execute | Capability::Network),
+        }
+    }
+
     pub(super) fn is_match(&self, texts: &Texts) -> bool {
         let is_match = |text: &String| self.expression.is_match(text);
         match self.target {
-            Target::Words => texts.words.iter().chain(&texts.commands).any(is_match),
+            Target::Texts => texts.texts.iter().chain(&texts.commands).any(is_match),
             Target::Commands => texts.commands.iter().any(is_match),
             Target::Path => texts.path.iter().any(is_match),
         }
@@ -86,7 +121,7 @@ struct Entry {
     id: String,
     about: String,
     #[serde(default)]
-    tools: Vec<String>,
+    capability: Option<Capability>,
     #[serde(default)]
     command: Option<String>,
     #[serde(default)]
@@ -96,7 +131,7 @@ struct Entry {
     #[serde(default)]
     piped: bool,
     #[serde(default)]
-    words: Option<String>,
+    text: Option<String>,
     #[serde(default)]
     path: Option<String>,
 }
@@ -104,17 +139,18 @@ struct Entry {
 impl Entry {
     /// Returns the pattern, or `None` if the entry has no target or more than one.
     fn pattern(&self) -> Option<Pattern> {
-        let (target, expression) = match (&self.command, &self.words, &self.path) {
+        let (target, expression) = match (&self.command, &self.text, &self.path) {
             (Some(command), None, None) => (Target::Commands, self.command_expression(command)),
-            (None, Some(words), None) => (Target::Words, words.clone()),
+            (None, Some(text), None) => (Target::Texts, text.clone()),
             (None, None, Some(path)) => (Target::Path, path.clone()),
             _ => return None,
         };
-        let expression = Regex::new(&expression).ok()?;
+        let expression = Arc::new(Expression::new(expression));
         Some(Pattern {
             risk: self.risk,
             id: self.id.clone(),
             about: self.about.clone(),
+            capability: self.capability,
             target,
             expression,
         })
@@ -134,24 +170,11 @@ impl Entry {
     }
 }
 
-/// Returns the shipped patterns: the general ones, and those for single tools.
-pub(super) fn shipped() -> (Vec<Pattern>, BTreeMap<String, Vec<Pattern>>) {
-    let mut any = Vec::new();
-    let mut own = BTreeMap::<String, Vec<Pattern>>::new();
+/// Returns the built-in patterns.
+pub(super) fn built_in() -> Vec<Pattern> {
     // The table is compiled in and cannot fail to parse; a test checks it.
-    let table: Table = toml::from_str(SHIPPED).unwrap_or(Table { pattern: Vec::new() });
-    for entry in table.pattern {
-        let Some(pattern) = entry.pattern() else { continue };
-        if entry.tools.is_empty() {
-            any.push(pattern);
-        } else {
-            entry
-                .tools
-                .into_iter()
-                .for_each(|tool| own.entry(tool).or_default().push(pattern.clone()));
-        }
-    }
-    (any, own)
+    let table: Table = toml::from_str(BUILT_IN).unwrap_or(Table { pattern: Vec::new() });
+    table.pattern.iter().filter_map(Entry::pattern).collect()
 }
 
 #[cfg(test)]
@@ -159,18 +182,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_shipped_table_is_valid() {
-        let table: Table = toml::from_str(SHIPPED).unwrap();
+    fn the_built_in_table_is_valid() {
+        let table: Table = toml::from_str(BUILT_IN).unwrap();
         for entry in &table.pattern {
-            assert!(entry.pattern().is_some(), "{}", entry.about);
+            let pattern = entry.pattern();
+            let expression = pattern.as_ref().and_then(|pattern| pattern.expression.compiled());
+            assert!(expression.is_some(), "{}", entry.about);
             let more = [entry.with.is_some(), entry.then.is_some(), entry.piped]
                 .iter()
                 .filter(|set| **set)
                 .count();
             assert!(more <= usize::from(entry.command.is_some()), "{}", entry.about);
-            assert_eq!(entry.path.is_some(), !entry.tools.is_empty(), "{}", entry.about);
+            assert_eq!(entry.path.is_some(), entry.capability.is_some(), "{}", entry.about);
         }
-        let (any, own) = shipped();
-        assert!(any.len() > 10 && own.contains_key("write_file") && own.contains_key("edit_file"));
+        let of = |capability| built_in().iter().filter(|own| own.is_about(capability)).count();
+        assert!(of(Capability::Execute) > 10 && of(Capability::Write) == 1);
     }
 }

@@ -6,6 +6,7 @@
 //! variables, and it is not a security boundary: the kernel's sandbox is. Decision 0022 explains
 //! why this is not a full parser.
 
+mod escape;
 mod here_document;
 mod level;
 
@@ -116,10 +117,14 @@ impl<'a> Reader<'a> {
             }
             '$' if next == Some('(') => {
                 self.rest.next();
+                self.level.push('$');
                 self.open(')');
             }
             '`' if self.level.closes == Some('`') => self.close('`'),
-            '`' => self.open('`'),
+            '`' => {
+                self.level.push('$');
+                self.open('`');
+            }
             '"' => {
                 self.level.quoted = !self.level.quoted;
                 self.level.word();
@@ -155,7 +160,9 @@ impl<'a> Reader<'a> {
     fn end_word(&mut self) {
         let Some(word) = self.level.word.take() else { return };
         let shown = word.replace('\n', " ");
-        if !self.level.is_run(&word) {
+        // In `$((…))` a variable is a number.
+        let is_number = self.level.is_arithmetic && word.contains('$');
+        if !self.level.is_run(&word) || is_number {
             self.level.write(&shown);
             return;
         }
@@ -167,6 +174,8 @@ impl<'a> Reader<'a> {
         self.level.write(&format!("{MARK}{name}"));
         if is_script {
             self.scripts.push(word);
+        } else if let Some(words) = without_braces(&word) {
+            self.scripts.push(words);
         }
     }
 
@@ -199,7 +208,7 @@ impl<'a> Reader<'a> {
 
     /// Opens a level for commands inside a word or in brackets. They run before the outer command.
     fn open(&mut self, closes: char) {
-        self.level.word().push_str("$()");
+        self.level.word().push_str("()");
         let is_arithmetic =
             closes == ')' && (self.level.is_arithmetic || self.rest.as_str().starts_with('('));
         let inner = Level { is_arithmetic, ..Level::new(Some(closes)) };
@@ -222,7 +231,7 @@ impl<'a> Reader<'a> {
             match c {
                 '\'' => return,
                 '\\' if escapes => {
-                    if let Some(c) = self.rest.next() {
+                    if let Some(c) = escape::decode(&mut self.rest) {
                         self.level.push(c);
                     }
                 }
@@ -269,6 +278,12 @@ impl<'a> Reader<'a> {
 /// Returns a program name without its directory.
 fn without_directory(word: &str) -> &str {
     word.rsplit('/').next().filter(|name| !name.is_empty()).unwrap_or(word)
+}
+
+/// Returns the words that a shell makes of `{rm,-rf,/}`.
+fn without_braces(word: &str) -> Option<String> {
+    let inner = word.strip_prefix('{')?.strip_suffix('}')?;
+    inner.contains(',').then(|| inner.replace(',', " "))
 }
 
 fn runs_files(line: &str) -> bool {

@@ -1,6 +1,6 @@
 //! Records what a command changed, by comparing the files before and after it.
 
-use waterline_log::LogError;
+use waterline_log::{FileRecord, LogError};
 use waterline_sandbox::workspace::Workspace;
 
 use super::recorder::{CallKey, Record, Recorder, lock, shown};
@@ -8,7 +8,7 @@ use super::snapshot::Compared;
 use super::unrecorded::Unrecorded;
 use super::{DiffKind, FileChange, FileDiff, recorded_path};
 
-/// The most diffs of one command that are shown.
+/// Maximum number of diffs of one command that are shown.
 const MAX_DIFFS: usize = 50;
 
 impl Recorder {
@@ -20,10 +20,16 @@ impl Recorder {
         lock(&self.running).insert(call.clone(), snapshot);
     }
 
-    /// Records what changed since the snapshot. Blocks.
+    /// Returns whether a command changed something that is not stored, or may have.
+    pub(crate) fn has_unstored(&self) -> bool {
+        !lock(&self.running).is_empty() || !lock(&self.finished).is_empty()
+    }
+
+    /// Records what changed since the snapshot. It is stored with the result of the command.
+    /// Blocks.
     ///
     /// # Errors
-    /// When the log cannot be written.
+    /// When the log cannot be read.
     pub(crate) fn after_command(
         &self,
         workspace: &Workspace,
@@ -54,18 +60,36 @@ impl Recorder {
         }
         let directories = found.directories.iter();
         record.directories = directories.map(|path| recorded_path(workspace, path)).collect();
-        self.store(record, contents)
+        let lost = found.lost.iter().map(|lost| recorded_path(workspace, &lost.path));
+        let repositories = found.repositories.iter().map(|path| recorded_path(workspace, path));
+        record.unrecorded = lost.chain(repositories).collect();
+        record.links = found.links.iter().map(|path| recorded_path(workspace, path)).collect();
+        self.report((!found.lost.is_empty()).then(|| Unrecorded::Ignored {
+            directories: found.lost.iter().map(|lost| shown(workspace, &lost.path)).collect(),
+            count: found.lost.iter().map(|lost| lost.count).sum(),
+            or_more: found.lost.iter().any(|lost| lost.or_more),
+        }));
+        if let Some(record) = self.file_record(record, contents)? {
+            lock(&self.finished).insert(call.clone(), record);
+        }
+        Ok(())
     }
 
-    /// Records what cancelled commands changed. Blocks.
+    /// Stores what commands changed whose results are not stored: the user stopped them, or the log
+    /// failed. Blocks.
     ///
     /// # Errors
     /// When the log cannot be written.
-    pub(crate) fn settle(&self, workspace: &Workspace) -> Result<(), LogError> {
+    pub(crate) fn record_changes(&self, workspace: &Workspace) -> Result<(), LogError> {
         let calls: Vec<CallKey> = lock(&self.running).keys().cloned().collect();
         for call in calls {
             self.after_command(workspace, &call)?;
             self.take_diffs(&call);
+        }
+        let finished = lock(&self.finished).clone();
+        for (call, FileRecord { session, at, record, contents }) in finished {
+            self.log.put_file_changes(&session, at, record, contents)?;
+            self.forget_finished(&call);
         }
         Ok(())
     }

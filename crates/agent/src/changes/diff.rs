@@ -4,6 +4,9 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use similar::{Algorithm, ChangeTag, capture_diff_slices_deadline, group_diff_ops};
+use waterline_sandbox::workspace::{FILE_BYTES, FileAt, Workspace};
+
+use super::FileWrite;
 
 /// The unchanged lines around a change.
 const CONTEXT: usize = 3;
@@ -20,11 +23,11 @@ const MAX_BYTES: usize = 2_000_000;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum DiffKind {
-    /// It is created.
+    /// There was no file.
     Created,
-    /// It is changed.
+    /// The file has other content.
     Changed,
-    /// It is deleted.
+    /// The file is removed.
     Deleted,
 }
 
@@ -32,7 +35,7 @@ pub enum DiffKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct FileDiff {
-    /// The path, as the call wrote it, or relative to the workspace.
+    /// The path, as the call wrote it, or relative to the working directory if it is inside.
     pub path: String,
     /// What happens to the file.
     pub kind: DiffKind,
@@ -67,6 +70,22 @@ impl FileDiff {
             diff.compare(old, new);
         }
         diff
+    }
+
+    /// Returns the change that a call would make to a file; `None` if it cannot be shown. Blocks.
+    pub(crate) fn of_planned(workspace: &Workspace, planned: &FileWrite) -> Option<Self> {
+        let real = workspace.resolve(&planned.path).ok()?;
+        let found = workspace.file_at(&real.display().to_string(), FILE_BYTES).ok()?;
+        Self::of_write(&planned.path, &found, &planned.bytes)
+    }
+
+    /// Returns the change of a file that is overwritten; `None` if its content is unknown.
+    pub(super) fn of_write(path: &str, found: &FileAt, bytes: &[u8]) -> Option<Self> {
+        match found {
+            FileAt::Missing => Some(Self::new(path, None, Some(bytes))),
+            FileAt::File { bytes: old, .. } => Some(Self::new(path, Some(old), Some(bytes))),
+            FileAt::Large { .. } | FileAt::Other => None,
+        }
     }
 
     /// Returns the change of a file whose content is unknown.

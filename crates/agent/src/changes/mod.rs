@@ -1,17 +1,20 @@
 //! The files that a turn changes: their contents before and after it, and how the changes are
 //! undone when the session goes back.
 //!
-//! Every change is recorded in the log with the message it follows. A tool that writes a file
-//! records the change before it happens; a command is compared with a snapshot afterwards. The
-//! records belong to this machine: exports do not have them.
+//! Every change is recorded in the log with the message it follows. What a tool writes is recorded
+//! before it happens, in one transaction with the start of the call. After a command, the files are
+//! compared with a snapshot, and the record is stored with its result. The records belong to this
+//! machine: exports do not have them.
 
 mod command;
 mod diff;
+mod outline;
 mod plan;
 mod recorder;
 mod restore;
 mod snapshot;
 mod unrecorded;
+mod walk;
 
 use std::path::Path;
 
@@ -21,13 +24,35 @@ use waterline_sandbox::workspace::{FileAt, Workspace};
 
 pub use diff::{DiffKind, FileDiff};
 pub use plan::{FileMove, Moves};
-pub(crate) use recorder::{Recorder, WriteError};
+pub(crate) use recorder::{CallKey, Recorder, WriteError};
 pub use restore::{FileOutcome, MovedFile};
 pub(crate) use restore::{apply_moves, plan_moves};
 pub use unrecorded::Unrecorded;
 
 /// The largest file whose content is recorded.
 pub const MAX_FILE_BYTES: u64 = 8_000_000;
+
+/// A file that a call is about to write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct FileWrite {
+    /// The path, as the call wrote it.
+    pub path: String,
+    /// The content of the whole file.
+    pub bytes: Vec<u8>,
+}
+
+impl FileWrite {
+    /// Creates one of a file with this content.
+    #[must_use]
+    pub fn new(path: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+        Self { path: path.into(), bytes: bytes.into() }
+    }
+}
+
+/// The directory of the workspace with what commands made of protected paths. It is not part of the
+/// project, so its files are not recorded.
+pub(crate) const BLOCKED_DIRECTORY: &str = "blocked";
 
 /// The content of a recorded file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

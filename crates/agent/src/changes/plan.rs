@@ -10,11 +10,15 @@ use super::{FileChange, FileState, has_same_content};
 pub struct Moves {
     /// The changes of files.
     pub files: Vec<FileMove>,
-    /// Directories that the changes to make again created, outermost first.
+    /// Directories that the changes to redo created, outermost first.
     pub(super) create: Vec<String>,
-    /// Directories that the changes to take back created, innermost first. They are removed if they
+    /// Directories that the changes to undo created, innermost first. They are removed if they
     /// are empty.
     pub(super) remove: Vec<String>,
+    /// Directories in which files were changed that are not recorded.
+    pub(super) unrecorded: Vec<String>,
+    /// Symbolic links that were created, changed or deleted.
+    pub(super) links: Vec<String>,
 }
 
 /// The change that a move of the session makes to a file.
@@ -32,7 +36,7 @@ pub struct FileMove {
 }
 
 impl FileMove {
-    /// Returns whether someone else changed the file between the changes that are taken back.
+    /// Returns whether someone else changed the file between the changes to undo.
     pub(super) fn has_gap(&self) -> bool {
         !has_same_content(&self.safe, &self.target)
     }

@@ -5,30 +5,46 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use waterline_log::{Log, LogError, Tip};
+use waterline_log::{FileRecord, Log, LogError, Tip};
 use waterline_sandbox::SandboxError;
 use waterline_sandbox::workspace::{FileAt, Workspace};
 
-use super::snapshot::{Contents, Snapshot};
+use super::snapshot::Contents;
 use super::unrecorded::Unrecorded;
-use super::{Content, FileChange, FileDiff, MAX_FILE_BYTES, recorded_path, state_of};
+use super::walk::Snapshot;
+use super::{Content, FileChange, FileDiff, FileWrite, MAX_FILE_BYTES, recorded_path, state_of};
 
-/// The most bytes of file contents that are stored for one session.
+/// Maximum number of bytes of file contents that are stored for one session.
 const MAX_SESSION_BYTES: u64 = 500_000_000;
 
 /// A record as it is stored.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
     pub(super) changes: Vec<FileChange>,
     /// The directories that were created, as recorded paths.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) directories: Vec<String>,
+    /// Directories in which files were changed or deleted that are not recorded, as recorded paths.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) unrecorded: Vec<String>,
+    /// Symbolic links that were created, changed or deleted, as recorded paths.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) links: Vec<String>,
+}
+
+impl Record {
+    fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+            && self.directories.is_empty()
+            && self.unrecorded.is_empty()
+            && self.links.is_empty()
+    }
 }
 
 /// Why a file was not written.
 #[derive(Debug)]
 pub(crate) enum WriteError {
-    /// The log failed.
+    /// What was there before could not be stored, so the file was not changed.
     Log(LogError),
     /// The file cannot be written.
     Sandbox(SandboxError),
@@ -52,10 +68,14 @@ pub(crate) type CallKey = (String, String);
 /// Records changes under the session of the main agent, so that `/undo` there reverts them all.
 #[derive(Debug)]
 pub(crate) struct Recorder {
-    log: Log,
+    pub(super) log: Log,
     session: String,
     /// The message that the next change follows.
     at: Mutex<Tip>,
+    /// What calls are about to write: these records are stored with the start of the call.
+    planned: Mutex<HashMap<CallKey, Record>>,
+    /// What commands changed, until it is stored with the result of the call.
+    pub(super) finished: Mutex<HashMap<CallKey, FileRecord>>,
     /// The diffs of each call, until its result is stored.
     diffs: Mutex<HashMap<CallKey, Vec<FileDiff>>>,
     /// The files that commands may change.
@@ -64,7 +84,7 @@ pub(crate) struct Recorder {
     pub(super) running: Mutex<HashMap<CallKey, Snapshot>>,
     /// What is not recorded, until the user is informed; and what was reported.
     pub(super) unrecorded: Mutex<(Vec<Unrecorded>, Vec<Unrecorded>)>,
-    /// The most bytes of file contents that are stored.
+    /// Maximum number of bytes of file contents that are stored.
     max_bytes: u64,
 }
 
@@ -79,6 +99,8 @@ impl Recorder {
             log,
             session: session.to_owned(),
             at: Mutex::default(),
+            planned: Mutex::default(),
+            finished: Mutex::default(),
             diffs: Mutex::default(),
             contents: Mutex::new(Contents::new(directory)),
             running: Mutex::default(),
@@ -97,6 +119,30 @@ impl Recorder {
         lock(&self.diffs).remove(call).unwrap_or_default()
     }
 
+    /// Returns the record of a file that a call is about to write, to be stored together with the
+    /// start of the call: a crash may leave the change, but never without its record. Blocks.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub(crate) fn plan_write(
+        &self,
+        workspace: &Workspace,
+        call: &CallKey,
+        planned: &FileWrite,
+    ) -> Result<Option<FileRecord>, LogError> {
+        lock(&self.planned).remove(call);
+        // A path that cannot be written fails in the call.
+        let Ok((found, real)) = look(workspace, &planned.path) else { return Ok(None) };
+        let Some((record, contents)) = record_of(workspace, &real, &found, &planned.bytes) else {
+            return Ok(None);
+        };
+        let stored = self.file_record(record.clone(), contents)?;
+        if stored.is_some() {
+            lock(&self.planned).insert(call.clone(), record);
+        }
+        Ok(stored)
+    }
+
     /// Writes a file and records the change. Returns whether the file is new. Blocks.
     pub(crate) fn write(
         &self,
@@ -105,30 +151,17 @@ impl Recorder {
         path: &str,
         bytes: &[u8],
     ) -> Result<bool, WriteError> {
-        let real = workspace.resolve(path)?;
-        let found = workspace.file_at(&real.display().to_string(), MAX_FILE_BYTES)?;
-        // Stored first: after a crash, undoing a change that was not made does nothing.
-        if let Some(before) = state_of(&found) {
-            let mode = before.as_ref().and_then(|before| before.mode);
-            let mut after = Content::of_bytes(bytes, mode);
-            after.unstored = bytes.len() as u64 > MAX_FILE_BYTES;
-            let old = match &found {
-                FileAt::File { bytes, .. } => Some(bytes.clone()),
-                _ => None,
-            };
-            let new = (!after.unstored).then(|| bytes.to_vec());
-            let change =
-                FileChange { path: recorded_path(workspace, &real), before, after: Some(after) };
-            let directories = missing_parents(workspace, &real);
-            let record = Record { changes: vec![change], directories };
-            self.store(record, [old, new].into_iter().flatten().collect())?;
+        let (found, real) = look(workspace, path)?;
+        if let Some((record, contents)) = record_of(workspace, &real, &found, bytes) {
+            let planned = lock(&self.planned).remove(call);
+            // Stored first: after a crash, undoing a change that was not made does nothing.
+            if planned.as_ref() != Some(&record) {
+                self.store(record, contents)?;
+            }
         }
         let is_new = workspace.write(path, bytes)?;
-        let diff = match &found {
-            FileAt::Missing => FileDiff::new(path, None, Some(bytes)),
-            FileAt::File { bytes: old, .. } => FileDiff::new(path, Some(old), Some(bytes)),
-            _ => FileDiff::unknown(path, super::DiffKind::Changed),
-        };
+        let diff = FileDiff::of_write(path, &found, bytes)
+            .unwrap_or_else(|| FileDiff::unknown(path, super::DiffKind::Changed));
         self.add_diff(call, diff);
         Ok(is_new)
     }
@@ -137,15 +170,23 @@ impl Recorder {
         lock(&self.diffs).entry(call.clone()).or_default().push(diff.limit());
     }
 
-    /// Stores a record with the contents that it names, as far as the session may have them.
-    pub(super) fn store(
+    /// Stores a record with the contents that it names.
+    fn store(&self, record: Record, contents: Vec<Vec<u8>>) -> Result<(), LogError> {
+        let Some(found) = self.file_record(record, contents)? else { return Ok(()) };
+        let FileRecord { session, at, record, contents } = found;
+        self.log.put_file_changes(&session, at, record, contents)
+    }
+
+    /// Returns a record in the form in which it is stored, with its contents as far as the session
+    /// may have them; `None` if there is nothing to store.
+    pub(super) fn file_record(
         &self,
         mut record: Record,
         mut contents: Vec<Vec<u8>>,
-    ) -> Result<(), LogError> {
+    ) -> Result<Option<FileRecord>, LogError> {
         let at = *lock(&self.at);
-        if record.changes.is_empty() && record.directories.is_empty() || at.position() == 0 {
-            return Ok(());
+        if record.is_empty() || at.position() == 0 {
+            return Ok(None);
         }
         self.report(Unrecorded::files(&record.changes));
         let size: u64 = contents.iter().map(|content| content.len() as u64).sum();
@@ -156,14 +197,27 @@ impl Recorder {
         }
         let record = serde_json::to_vec(&record)
             .map_err(|error| LogError::Refused(error.to_string().into()))?;
-        self.log.put_file_changes(&self.session, at, record, contents)
+        Ok(Some(FileRecord { session: self.session.clone(), at, record, contents }))
     }
 
-    /// Notes that something is not recorded, unless the user knows it.
+    /// Returns what a command changed. It stays here until [`Recorder::forget_finished`] says that
+    /// it is stored.
+    pub(crate) fn finished(&self, call: &CallKey) -> Option<FileRecord> {
+        lock(&self.finished).get(call).cloned()
+    }
+
+    /// Forgets what a command changed, because it is stored.
+    pub(crate) fn forget_finished(&self, call: &CallKey) {
+        lock(&self.finished).remove(call);
+    }
+
+    /// Queues a notice about files that are not recorded, unless the user has seen it.
     pub(super) fn report(&self, found: impl IntoIterator<Item = Unrecorded>) {
         let (new, reported) = &mut *lock(&self.unrecorded);
         for found in found {
-            if !new.contains(&found) && !reported.contains(&found) {
+            // The same number of other files may be lost later.
+            let is_new = matches!(found, Unrecorded::Ignored { .. });
+            if is_new || !new.contains(&found) && !reported.contains(&found) {
                 new.push(found);
             }
         }
@@ -177,6 +231,37 @@ impl Recorder {
     }
 }
 
+/// Returns what is at a path, and the path without links.
+fn look(workspace: &Workspace, path: &str) -> Result<(FileAt, PathBuf), SandboxError> {
+    let real = workspace.resolve(path)?;
+    let found = workspace.file_at(&real.display().to_string(), MAX_FILE_BYTES)?;
+    Ok((found, real))
+}
+
+/// Returns the record of a file that is to hold `bytes`, with the contents that it names; `None` if
+/// something other than a file is there.
+fn record_of(
+    workspace: &Workspace,
+    real: &Path,
+    found: &FileAt,
+    bytes: &[u8],
+) -> Option<(Record, Vec<Vec<u8>>)> {
+    let before = state_of(found)?;
+    let mode = before.as_ref().and_then(|before| before.mode);
+    let mut after = Content::of_bytes(bytes, mode);
+    after.unstored = bytes.len() as u64 > MAX_FILE_BYTES;
+    let old = match found {
+        FileAt::File { bytes, .. } => Some(bytes.clone()),
+        _ => None,
+    };
+    let new = (!after.unstored).then(|| bytes.to_vec());
+    let path = recorded_path(workspace, real);
+    let change = FileChange { path, before, after: Some(after) };
+    let directories = missing_parents(workspace, real);
+    let record = Record { changes: vec![change], directories, ..Record::default() };
+    Some((record, [old, new].into_iter().flatten().collect()))
+}
+
 /// Returns the directories that must be created for a file, as recorded paths.
 fn missing_parents(workspace: &Workspace, file: &Path) -> Vec<String> {
     let is_missing = |path: &&Path| {
@@ -186,9 +271,9 @@ fn missing_parents(workspace: &Workspace, file: &Path) -> Vec<String> {
     parents.map(|path| recorded_path(workspace, path)).collect()
 }
 
-/// Returns a path for display: relative to the workspace if it is inside.
+/// Returns a path for display: relative to the working directory if it is inside.
 pub(super) fn shown(workspace: &Workspace, path: &Path) -> String {
-    recorded_path(workspace, path)
+    path.strip_prefix(workspace.working_directory()).unwrap_or(path).display().to_string()
 }
 
 #[cfg(test)]

@@ -4,15 +4,21 @@
 //! Files that someone else changed meanwhile are kept unless the caller says otherwise.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
-use waterline_log::{Id, Log, LogError};
+use waterline::phrase;
+use waterline::phrase::Phrase;
+use waterline_log::{Id, Log, LogError, Refusal};
+use waterline_sandbox::SandboxError;
 use waterline_sandbox::workspace::{FileAt, Workspace};
 
 use super::plan::{FileMove, Moves, follow};
 use super::recorder::Record;
 use super::{
-    Content, FileChange, FileState, MAX_FILE_BYTES, has_same_content, is_at, state_of, whole_path,
+    Content, DiffKind, FileChange, FileDiff, FileState, MAX_FILE_BYTES, has_same_content, is_at,
+    state_of, whole_path,
 };
+use crate::cause::Cause;
 
 /// What happened to a file when the session moved.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,16 +26,23 @@ use super::{
 pub enum FileOutcome {
     /// It has its recorded content again.
     Restored,
-    /// It existed only because of what was taken back, and was removed.
+    /// It existed only because of the changes to undo, and was removed.
     Removed,
-    /// It was changed by someone else, and was left as it is.
+    /// It was changed by another program or a person, and was left as it is.
     ChangedMeanwhile,
-    /// Only the changes after someone else's change were taken back.
+    /// Only the changes after another program's change were undone.
     RestoredInPart,
     /// It is too large to be recorded, and was left as it is.
     TooLarge,
+    /// It is a directory. Ignored or generated files in it were changed or deleted, and those are
+    /// not recorded.
+    NotRecorded,
+    /// It is a git directory. What commands did in it, such as commits, stays.
+    Repository,
+    /// It is a symbolic link that a command created, changed or deleted. Links are not recorded.
+    Link,
     /// It could not be restored, for this reason.
-    Failed(String),
+    Failed(Cause),
 }
 
 /// A file that a move of the session concerns.
@@ -56,7 +69,13 @@ pub(crate) fn plan_moves(log: &Log, session: &str, from: Id) -> Result<Moves, Lo
     let created = directories(&redone);
     let mut remove: Vec<String> = removed.difference(&created).cloned().collect();
     remove.reverse();
+    let all = |of: fn(&Record) -> &Vec<String>| -> Vec<String> {
+        let paths: BTreeSet<&String> = undone.iter().flat_map(of).collect();
+        paths.into_iter().cloned().collect()
+    };
     Ok(Moves {
+        unrecorded: all(|record| &record.unrecorded),
+        links: all(|record| &record.links),
         files: follow(&changes(undone), &changes(redone)),
         create: created.difference(&removed).cloned().collect(),
         remove,
@@ -66,7 +85,12 @@ pub(crate) fn plan_moves(log: &Log, session: &str, from: Id) -> Result<Moves, Lo
 fn parse(records: &[Vec<u8>]) -> Result<Vec<Record>, LogError> {
     let parse = |record: &Vec<u8>| {
         serde_json::from_slice(record).map_err(|error| {
-            LogError::Refused(format!("a record of changed files cannot be read: {error}").into())
+            let cause = Phrase::from(error.to_string());
+            LogError::Refused(Refusal::Other(phrase!(
+                "files-record",
+                "a record of changed files cannot be read: {cause}",
+                cause = cause
+            )))
         })
     };
     records.iter().map(parse).collect()
@@ -97,11 +121,22 @@ pub(crate) fn apply_moves(
     for path in &moves.create {
         let _ = workspace.create_directory(&whole_path(workspace, path));
     }
-    let moved = moves.files.iter().filter_map(outcome).collect();
+    let stays = |path: &String, outcome| MovedFile { path: path.clone(), outcome };
+    let unrecorded = moves.unrecorded.iter().map(|path| stays(path, not_recorded(path)));
+    let links = moves.links.iter().map(|path| stays(path, FileOutcome::Link));
+    let moved = moves.files.iter().filter_map(outcome).chain(unrecorded).chain(links).collect();
     for path in &moves.remove {
         let _ = workspace.remove_empty_directory(&whole_path(workspace, path));
     }
     moved
+}
+
+/// Returns what happened to a directory that is not recorded.
+fn not_recorded(path: &str) -> FileOutcome {
+    match Path::new(path).ends_with(".git") {
+        true => FileOutcome::Repository,
+        false => FileOutcome::NotRecorded,
+    }
 }
 
 impl FileMove {
@@ -116,6 +151,30 @@ impl FileMove {
         };
         let is_recorded = is_stored(&self.expected) && is_stored(&self.target);
         is_recorded && !is(&self.target) && (!is(&self.expected) || self.has_gap())
+    }
+
+    /// Returns what the move does to the file as it is now; the path is the recorded one. Blocks.
+    pub(crate) fn diff(&self, log: &Log, workspace: &Workspace) -> FileDiff {
+        let found = workspace.file_at(&whole_path(workspace, &self.path), MAX_FILE_BYTES);
+        let target = self.target.as_ref().map(|target| log.file_content(&target.hash));
+        match (found, target) {
+            (Ok(FileAt::File { bytes: old, .. }), Some(Ok(new))) => {
+                FileDiff::new(&self.path, Some(&old), Some(&new))
+            }
+            (Ok(FileAt::File { bytes: old, .. }), None) => {
+                FileDiff::new(&self.path, Some(&old), None)
+            }
+            (Ok(FileAt::Missing), Some(Ok(new))) => FileDiff::new(&self.path, None, Some(&new)),
+            (_, None) => FileDiff::unknown(&self.path, DiffKind::Deleted),
+            _ => FileDiff::unknown(&self.path, DiffKind::Changed),
+        }
+    }
+
+    /// Returns whether the file is in a directory that may be changed. Blocks.
+    #[must_use]
+    pub fn is_reachable(&self, workspace: &Workspace) -> bool {
+        let path = whole_path(workspace, &self.path);
+        workspace.location(&path).and_then(|location| location.to_write()).is_ok()
     }
 }
 
@@ -134,7 +193,7 @@ fn apply(
     let path = whole_path(workspace, &found.path);
     let at = match workspace.file_at(&path, MAX_FILE_BYTES) {
         Ok(at) => at,
-        Err(error) => return Some(FileOutcome::Failed(error.to_string())),
+        Err(error) => return Some(FileOutcome::Failed(error.into())),
     };
     let current = state_of(&at);
     if current.as_ref().is_some_and(|current| is_at(current, &found.target)) {
@@ -173,13 +232,13 @@ fn put(
     path: &str,
     target: &FileState,
     at: &FileAt,
-) -> Result<(), String> {
+) -> Result<(), Cause> {
     let Some(Content { hash, mode, .. }) = target else {
         if *at == FileAt::Other {
-            return Err("it is not a regular file".to_owned());
+            return Err(SandboxError::NotRegular { path: path.to_owned() }.into());
         }
-        return workspace.remove_file(path).map_err(|error| error.to_string());
+        return Ok(workspace.remove_file(path)?);
     };
-    let bytes = log.file_content(hash).map_err(|error| error.to_string())?;
-    workspace.restore_file(path, &bytes, *mode).map_err(|error| error.to_string())
+    let bytes = log.file_content(hash)?;
+    Ok(workspace.restore_file(path, &bytes, *mode)?)
 }

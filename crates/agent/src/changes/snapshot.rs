@@ -1,112 +1,26 @@
 //! Snapshots of the writable directories around a command. The contents of unchanged files are
 //! read once per process and kept in a temporary file without a name.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::ops::Bound;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use cap_std::fs::{Dir, DirEntry, Metadata, MetadataExt};
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use cap_std::fs::Dir;
 use waterline_log::content_hash;
-use waterline_sandbox::workspace::{FILE, FileAt, Workspace};
+use waterline_sandbox::workspace::{FileAt, Workspace};
 
+use super::outline::Lost;
+use super::walk::{Kept, MAX_LINKS, Rules, Snapshot, Stat, Version, prefix, walk};
 use super::{Content, FileState, MAX_FILE_BYTES};
 
-/// The most files that are compared in one directory.
-const MAX_FILES: usize = 20_000;
-
-/// Limits of the ignored files that are compared in one directory: an `.env` cannot be created
-/// again, but most ignored files can.
-const MAX_IGNORED_FILES: usize = 1_000;
-const MAX_IGNORED_BYTES: u64 = 64_000;
-
-/// The most bytes that are kept.
+/// Maximum number of bytes that are kept.
 const MAX_KEPT_BYTES: u64 = 256_000_000;
 
-/// The most bytes of changed files that are recorded for one command.
+/// Maximum number of bytes of changed files that are recorded for one command.
 const MAX_COMMAND_BYTES: usize = 64_000_000;
-
-/// A larger `.gitignore` is not read.
-const MAX_RULES_BYTES: u64 = 1_000_000;
-
-/// Directories deeper than this are not entered.
-const MAX_DEPTH: usize = 64;
-
-/// Directories that programs generate.
-const SKIPPED: [&str; 10] = [
-    ".git",
-    ".hg",
-    ".jj",
-    ".svn",
-    "node_modules",
-    "target",
-    "__pycache__",
-    ".venv",
-    ".cache",
-    ".mypy_cache",
-];
-
-/// What identifies the version of a file without reading it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Stat {
-    size: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
-    inode: u64,
-    mode: u32,
-}
-
-impl Stat {
-    fn of(metadata: &Metadata) -> Self {
-        Self {
-            size: metadata.size(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
-            inode: metadata.ino(),
-            mode: metadata.mode() & 0o777,
-        }
-    }
-
-    fn large(&self) -> Content {
-        let (seconds, nanos) = self.modified;
-        Content::of_large(self.size, i128::from(seconds) * 1_000_000_000 + i128::from(nanos))
-    }
-}
-
-/// A version of a file in a snapshot.
-#[derive(Clone, Debug)]
-struct Version {
-    stat: Stat,
-    is_ignored: bool,
-    /// Where its content is kept; none if it is too large.
-    kept: Option<Kept>,
-}
-
-/// Where the content of a file is in the temporary file.
-#[derive(Clone, Debug)]
-struct Kept {
-    hash: Arc<str>,
-    at: u64,
-}
-
-/// The ignore rules of directories. The later walk uses those of the earlier one, so that a changed
-/// `.gitignore` does not look like a created or deleted file.
-type Rules = HashMap<PathBuf, Option<Arc<Gitignore>>>;
-
-/// The files of the writable directories at one time, by absolute path. Paths are texts, because
-/// comparing them component by component takes longer than reading the directories.
-#[derive(Debug, Default)]
-pub(super) struct Snapshot {
-    files: BTreeMap<Arc<str>, Version>,
-    rules: Rules,
-    /// Directories that could not be read.
-    unread: Vec<PathBuf>,
-    /// Writable directories with too many files.
-    pub(super) too_large: Vec<PathBuf>,
-}
 
 /// What differs from a snapshot.
 #[derive(Debug)]
@@ -114,6 +28,12 @@ pub(super) struct Difference {
     pub(super) files: Vec<Compared>,
     /// The directories that are new.
     pub(super) directories: Vec<PathBuf>,
+    /// Files that are not recorded and were changed or deleted.
+    pub(super) lost: Vec<Lost>,
+    /// Git directories in which commits or branches changed.
+    pub(super) repositories: Vec<PathBuf>,
+    /// Symbolic links that are new, changed or gone.
+    pub(super) links: Vec<PathBuf>,
 }
 
 /// A file that a command changed, with the contents that are known.
@@ -159,7 +79,7 @@ impl Contents {
     /// Takes a snapshot, and reads the files that changed since the last one. `is_only` says that
     /// no other snapshot is in use.
     pub(super) fn take(&mut self, workspace: &Workspace, is_only: bool) -> Snapshot {
-        let mut snapshot = walk(workspace, &Rules::new());
+        let mut snapshot = walk(workspace, &Rules::new(), true);
         let size: u64 = snapshot.files.values().map(|version| version.stat.size).sum();
         if is_only && self.end > MAX_KEPT_BYTES / 2 && self.end > 2 * size {
             // Most of the file holds versions that no longer exist.
@@ -187,7 +107,7 @@ impl Contents {
 
     /// Returns the files that differ from a snapshot, and the directories that are new.
     pub(super) fn compare(&self, workspace: &Workspace, before: &Snapshot) -> Difference {
-        let now = walk(workspace, &before.rules);
+        let now = walk(workspace, &before.rules, false);
         let missed: Vec<&PathBuf> =
             [&before.unread, &before.too_large, &now.unread, &now.too_large]
                 .into_iter()
@@ -216,7 +136,13 @@ impl Contents {
                 found
             })
         });
-        Difference { files: found.collect(), directories }
+        let mut lost = before.outline.lost();
+        lost.retain(|lost| is_covered(&lost.path));
+        let mut repositories = before.outline.changed_repositories();
+        repositories.retain(|path| is_covered(path));
+        let mut links = changed_links(before, &now);
+        links.retain(|path| is_covered(path));
+        Difference { files: found.collect(), directories, lost, repositories, links }
     }
 
     /// Returns what a file held when the snapshot was taken.
@@ -235,7 +161,7 @@ impl Contents {
         }
     }
 
-    /// Reads a file and keeps its content; none if it is too large or changes meanwhile.
+    /// Reads a file and keeps its content; `None` if it is too large or changes meanwhile.
     fn keep(&mut self, dir: &Dir, inside: &Path, stat: Stat) -> Option<Kept> {
         if stat.size > MAX_FILE_BYTES || self.end + stat.size > MAX_KEPT_BYTES {
             return None;
@@ -254,6 +180,17 @@ impl Contents {
     }
 }
 
+/// Returns the symbolic links that are new, changed or gone.
+fn changed_links(before: &Snapshot, now: &Snapshot) -> Vec<PathBuf> {
+    // Two walks would stop at different links.
+    if before.links.len().max(now.links.len()) >= MAX_LINKS {
+        return Vec::new();
+    }
+    let paths: BTreeSet<&PathBuf> = before.links.keys().chain(now.links.keys()).collect();
+    let is_changed = |path: &&PathBuf| before.links.get(*path) != now.links.get(*path);
+    paths.into_iter().filter(is_changed).cloned().collect()
+}
+
 /// Returns what is at a path now; `None` if it is not a regular file.
 fn now_at(workspace: &Workspace, path: &str) -> Option<(FileState, Option<Vec<u8>>)> {
     let found = workspace.file_at(path, MAX_FILE_BYTES).ok()?;
@@ -265,117 +202,9 @@ fn now_at(workspace: &Workspace, path: &str) -> Option<(FileState, Option<Vec<u8
     })
 }
 
-/// Walks through the writable directories.
-fn walk(workspace: &Workspace, rules: &Rules) -> Snapshot {
-    let mut snapshot = Snapshot::default();
-    for (root, dir) in workspace.writable_roots() {
-        let left = MAX_FILES;
-        let left_ignored = MAX_IGNORED_FILES;
-        Walk { snapshot: &mut snapshot, rules, root, left, left_ignored }.start(dir);
-    }
-    snapshot
-}
-
-/// A walk through one writable directory.
-struct Walk<'a> {
-    snapshot: &'a mut Snapshot,
-    rules: &'a Rules,
-    root: &'a Path,
-    left: usize,
-    left_ignored: usize,
-}
-
-impl Walk<'_> {
-    fn start(&mut self, dir: &Dir) {
-        if !self.directory(dir, Path::new(""), &mut Vec::new()) {
-            // Two walks would stop at different files, and the comparison would report wrong
-            // changes.
-            let root = prefix(self.root);
-            self.snapshot.files.retain(|path, _| !path.starts_with(&root));
-            self.snapshot.too_large.push(self.root.to_owned());
-        }
-    }
-
-    /// Walks a directory. Returns whether the limit allows it.
-    fn directory(&mut self, dir: &Dir, at: &Path, ignored: &mut Vec<Arc<Gitignore>>) -> bool {
-        let whole = self.root.join(at);
-        let Ok(entries) = dir.entries() else {
-            self.snapshot.unread.push(whole);
-            return true;
-        };
-        let rules = self.rules.get(&whole).cloned().unwrap_or_else(|| rules(dir, &whole));
-        self.snapshot.rules.insert(whole, rules.clone());
-        let count = ignored.len();
-        ignored.extend(rules);
-        let fits = entries.flatten().all(|entry| self.entry(&entry, at, ignored));
-        ignored.truncate(count);
-        fits
-    }
-
-    /// Adds a file, or walks a directory. Returns whether the limit allows it.
-    fn entry(&mut self, entry: &DirEntry, at: &Path, ignored: &mut Vec<Arc<Gitignore>>) -> bool {
-        let name = entry.file_name();
-        let inside = at.join(&name);
-        let whole = self.root.join(&inside);
-        let Ok(kind) = entry.file_type() else { return true };
-        let is_own = at.as_os_str().is_empty() && name == FILE;
-        let is_ignored = is_ignored(ignored, &whole, kind.is_dir());
-        if is_own || is_ignored && !kind.is_file() {
-            return true;
-        }
-        if kind.is_file() {
-            let Ok(metadata) = entry.metadata() else { return true };
-            if is_ignored && (metadata.len() > MAX_IGNORED_BYTES || self.left_ignored == 0) {
-                return true;
-            }
-            let left = if is_ignored { &mut self.left_ignored } else { &mut self.left };
-            let Some(fewer) = left.checked_sub(1) else { return false };
-            *left = fewer;
-            let version = Version { stat: Stat::of(&metadata), is_ignored, kept: None };
-            // A path that is not text is not recorded.
-            if let Some(whole) = whole.to_str() {
-                self.snapshot.files.insert(whole.into(), version);
-            }
-        } else if kind.is_dir() && !SKIPPED.iter().any(|skipped| name == *skipped) {
-            match entry.open_dir() {
-                Ok(inner) if inside.components().count() <= MAX_DEPTH => {
-                    return self.directory(&inner, &inside, ignored);
-                }
-                _ => self.snapshot.unread.push(whole),
-            }
-        }
-        true
-    }
-}
-
-/// Returns what the paths below a directory begin with.
-fn prefix(root: &Path) -> String {
-    format!("{}/", root.display().to_string().trim_end_matches('/'))
-}
-
-/// Returns whether the rules ignore a path. Those of the innermost directory come first.
-fn is_ignored(rules: &[Arc<Gitignore>], path: &Path, is_directory: bool) -> bool {
-    let mut matches = rules.iter().rev().map(|rules| rules.matched(path, is_directory));
-    matches.find(|matched| !matched.is_none()).is_some_and(|matched| matched.is_ignore())
-}
-
-/// Reads the ignore rules of a directory; none if it has none.
-fn rules(dir: &Dir, whole: &Path) -> Option<Arc<Gitignore>> {
-    let metadata = dir.symlink_metadata(".gitignore").ok()?;
-    if !metadata.is_file() || metadata.len() > MAX_RULES_BYTES {
-        return None;
-    }
-    let text = dir.read_to_string(".gitignore").ok()?;
-    let mut builder = GitignoreBuilder::new(whole);
-    for line in text.lines() {
-        // A line that is not a pattern ignores nothing, as in git.
-        drop(builder.add_line(None, line));
-    }
-    builder.build().ok().map(Arc::new)
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::walk::MAX_FILES;
     use super::*;
 
     fn workspace() -> (tempfile::TempDir, Workspace) {
@@ -389,7 +218,7 @@ mod tests {
         found.iter().map(name).collect()
     }
 
-    /// Taking back the change must not delete files that existed before.
+    /// Undoing the change must not delete files that existed before.
     #[test]
     fn a_changed_gitignore_does_not_look_like_created_and_deleted_files() {
         let (directory, workspace) = workspace();
@@ -403,6 +232,50 @@ mod tests {
         let before = contents.take(&workspace, true);
         write(".gitignore", "*.txt\n");
         assert_eq!(names(&contents.compare(&workspace, &before).files), [".gitignore"]);
+    }
+
+    /// A build in a project fills the caches of its tools, which are below the home directory.
+    #[test]
+    fn caches_at_home_are_no_changes_and_the_same_names_in_a_project_are() {
+        let (directory, project) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let grant = project.path().display().to_string().parse().unwrap();
+        let workspace = Workspace::open(directory.path(), "s", &[grant]).unwrap();
+        let mut contents = Contents::new(directory.path().to_owned());
+        let before = contents.take(&workspace, true);
+        for name in [".cargo/.package-cache", ".cargo/registry/a", "go/pkg/mod/a", ".npm/_logs/a"] {
+            let path = workspace.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "cache").unwrap();
+        }
+        std::fs::create_dir(project.path().join(".cargo")).unwrap();
+        std::fs::write(project.path().join(".cargo/config.toml"), "[build]").unwrap();
+        std::fs::create_dir_all(workspace.path().join("go/src")).unwrap();
+        std::fs::write(workspace.path().join("go/src/main.go"), "package main").unwrap();
+        let found = contents.compare(&workspace, &before);
+        let mut names = names(&found.files);
+        names.sort();
+        assert_eq!(names, ["config.toml", "main.go"]);
+        let is_cache = |path: &PathBuf| path.ends_with(".npm") || path.ends_with("registry");
+        assert!(!found.directories.iter().any(is_cache), "{:?}", found.directories);
+    }
+
+    #[test]
+    fn links_are_named_and_temporary_files_are_not() {
+        let (directory, workspace) = workspace();
+        let link = |name: &str, to: &str| {
+            std::os::unix::fs::symlink(to, directory.path().join(name)).unwrap();
+        };
+        link("kept", "/etc/hosts");
+        link("gone", "/etc/hosts");
+        std::fs::create_dir_all(directory.path().join("temp")).unwrap();
+        let mut contents = Contents::new(directory.path().to_owned());
+        let before = contents.take(&workspace, true);
+        std::fs::remove_file(directory.path().join("gone")).unwrap();
+        link("new", "/etc/hosts");
+        std::fs::write(directory.path().join("temp/tmp.RRL4M"), "scratch").unwrap();
+        let found = contents.compare(&workspace, &before);
+        assert_eq!(found.links, ["gone", "new"].map(|name| workspace.path().join(name)));
+        assert!(found.files.is_empty(), "{:?}", found.files);
     }
 
     /// Git does not have an ignored file either.

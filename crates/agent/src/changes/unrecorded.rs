@@ -18,9 +18,19 @@ pub enum Unrecorded {
         /// How many others there are.
         more: usize,
     },
+    /// Files that commands changed or deleted, and that are never recorded: git ignores them, or
+    /// programs generate them.
+    Ignored {
+        /// The directories that they are, or were, in.
+        directories: Vec<String>,
+        /// How many files.
+        count: usize,
+        /// Whether there may be more.
+        or_more: bool,
+    },
     /// Every further change: the session has too many bytes of file contents.
     Session {
-        /// The most that are stored.
+        /// Maximum number of bytes that are stored.
         bytes: u64,
     },
 }
@@ -54,6 +64,14 @@ impl fmt::Display for Unrecorded {
                 f,
                 "{first} and {more} more: these changes cannot be undone, because they are too \
                  large to record"
+            ),
+            Self::Ignored { directories, count, or_more } => write!(
+                f,
+                "{}{count} {} changed or deleted in {}: ignored and generated files are not \
+                 recorded, so this cannot be undone",
+                if *or_more { "at least " } else { "" },
+                if *count == 1 { "file was" } else { "files were" },
+                directories.join(", ")
             ),
             Self::Session { bytes } => write!(
                 f,

@@ -13,12 +13,13 @@ use super::setting::{
 use super::summarization::Summarization;
 use crate::error::AgentError;
 use crate::middleware::{CallLimit, Middleware, Pii, TodoList, ToolEmulator};
+use waterline::phrase;
 
 /// Adds a middleware or a setting to a configuration.
 type Add = fn(&mut AgentConfig, &'static str, &Value) -> Result<(), AgentError>;
 
 /// Every name with the function that adds it.
-const LIST: [(&str, Add); 13] = [
+const LIST: &[(&str, Add)] = &[
     ("call_limit", middleware::<CallLimit>),
     ("summarization", setting::<Summarization>),
     ("context_editing", setting::<ContextEditing>),
@@ -35,7 +36,7 @@ const LIST: [(&str, Add); 13] = [
 ];
 
 /// Lists of middlewares for common needs.
-pub const PRESETS: [&str; 5] = ["default", "minimal", "production", "development", "human-in-loop"];
+pub const PRESETS: &[&str] = &["default", "minimal", "production", "development", "human-in-loop"];
 
 impl AgentConfig {
     /// Adds a middleware or a setting by name, with its options. A setting takes effect
@@ -51,9 +52,12 @@ impl AgentConfig {
                 Ok(())
             }
             None => {
-                let names = LIST.map(|(known, _)| known).join(", ");
-                Err(AgentError::Setting(format!(
-                    "unknown middleware {name:?}; expected one of {names}"
+                let names: Vec<&str> = LIST.iter().map(|(known, _)| *known).collect();
+                Err(AgentError::Setting(phrase!(
+                    "setting-no-middleware",
+                    "unknown middleware {name:?}; expected one of {names}",
+                    name = name,
+                    names = names.join(", ")
                 )))
             }
         }
@@ -81,8 +85,11 @@ pub fn preset(name: &str) -> Result<Vec<(&'static str, Value)>, AgentError> {
         "human-in-loop" => vec![("todo_list", none()), ("human_approval", json!({"mode": "all"}))],
         _ => {
             let names = PRESETS.join(", ");
-            return Err(AgentError::Setting(format!(
-                "unknown middleware preset {name:?}; expected one of {names}"
+            return Err(AgentError::Setting(phrase!(
+                "setting-no-middleware-preset",
+                "unknown middleware preset {name:?}; expected one of {names}",
+                name = name,
+                names = names
             )));
         }
     })
@@ -110,8 +117,10 @@ fn setting<S: Setting + DeserializeOwned + 'static>(
 
 fn read<T: DeserializeOwned>(name: &str, options: &Value) -> Result<T, AgentError> {
     let options = if options.is_null() { json!({}) } else { options.clone() };
-    serde_json::from_value(options)
-        .map_err(|error| AgentError::Setting(format!("middleware {name}: {error}")))
+    serde_json::from_value(options).map_err(|error| AgentError::InvalidSetting {
+        place: phrase!("setting-middleware", "middleware {name}", name = name),
+        cause: error.into(),
+    })
 }
 
 #[cfg(test)]
@@ -121,7 +130,7 @@ mod tests {
 
     #[test]
     fn every_name_can_be_added_and_an_unknown_one_is_rejected() {
-        for (name, _) in LIST {
+        for &(name, _) in LIST {
             let options =
                 if name == "model_fallback" { json!({"models": ["m"]}) } else { json!({}) };
             let mut config = config();

@@ -8,9 +8,11 @@ use waterline::policy::Policy;
 
 use super::AgentConfig;
 use crate::approval::Mode;
+use crate::cause::Cause;
 use crate::error::AgentError;
 use crate::state::Local;
-use crate::tool::SERVER_SEPARATOR;
+use crate::tool::{COMMANDS, FIND_FILES, SEARCH_FILES, SERVER_SEPARATOR};
+use waterline::phrase;
 
 /// A setting that changes the configuration of an agent.
 pub(super) trait Setting: Send + Sync {
@@ -95,10 +97,12 @@ pub(super) struct ModelFallback {
 
 impl Setting for ModelFallback {
     fn apply(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
-        let found: Result<Vec<_>, String> =
+        let found: Result<Vec<_>, Cause> =
             self.models.iter().map(|name| (config.models)(name)).collect();
-        config.session.fallback =
-            found.map_err(|why| AgentError::Setting(format!("model_fallback: {why}")))?;
+        config.session.fallback = found.map_err(|cause| AgentError::InvalidSetting {
+            place: "model_fallback".into(),
+            cause,
+        })?;
         Ok(())
     }
 }
@@ -112,7 +116,7 @@ pub(super) struct ShellTool {
 
 impl Setting for ShellTool {
     fn apply(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
-        config.toolbox.switch("run_bash_command", !self.off)
+        config.toolbox.switch(COMMANDS, !self.off)
     }
 }
 
@@ -125,8 +129,8 @@ pub(super) struct FileSearch {
 
 impl Setting for FileSearch {
     fn apply(&self, config: &mut AgentConfig) -> Result<(), AgentError> {
-        config.toolbox.switch("find_files", !self.off)?;
-        config.toolbox.switch("search_files", !self.off)
+        config.toolbox.switch(FIND_FILES, !self.off)?;
+        config.toolbox.switch(SEARCH_FILES, !self.off)
     }
 }
 
@@ -152,9 +156,11 @@ impl Setting for ToolSelector {
         if let Some(name) = self.always.iter().find(is_missing) {
             let tiers = config.toolbox.tiers(&Local::default(), &[]);
             let names: Vec<&str> = tiers.iter().map(|(tool, _)| tool.name()).collect();
-            return Err(AgentError::Setting(format!(
-                "tool_selector: unknown tool {name:?}; available tools: {}",
-                names.join(", ")
+            return Err(AgentError::Setting(phrase!(
+                "setting-no-tool",
+                "tool_selector: unknown tool {name:?}; available tools: {names}",
+                name = name,
+                names = names.join(", ")
             )));
         }
         config.toolbox.limit_list(&self.always, self.max_tools.unwrap_or(12));
@@ -185,8 +191,11 @@ impl Setting for ContextEditing {
             ("clear.keep".to_owned(), self.keep.to_string()),
         ];
         let policy = Policy::preset_with("clear-tools", &settings);
-        config.policies.made =
-            Some(policy.map_err(|error| AgentError::Setting(format!("context_editing: {error}")))?);
+        let made = policy.map_err(|error| AgentError::InvalidSetting {
+            place: "context_editing".into(),
+            cause: error.into(),
+        })?;
+        config.policies.made = Some(made);
         Ok(())
     }
 }

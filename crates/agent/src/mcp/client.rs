@@ -7,6 +7,9 @@ use rmcp::model::{
 use rmcp::service::{ClientInitializeError, RunningService};
 use rmcp::{RoleClient, ServiceError};
 
+use waterline::phrase;
+use waterline::phrase::Phrase;
+
 use super::config::{Server, Transport};
 use super::listing::{self, Listing};
 use super::problem::{ServerProblem, ServerProblemKind};
@@ -37,15 +40,15 @@ async fn handshake(
         }
     };
     connected.map_err(|error| {
-        let text = match &error {
+        let why = match &error {
             ClientInitializeError::TransportError { error, .. } => sanitize::reason(&*error.error),
             ClientInitializeError::ConnectionClosed(_) => {
                 return ServerProblemKind::Closed.of(&server.name);
             }
-            ClientInitializeError::JsonRpcError(error) => error.message.to_string(),
-            other => other.to_string(),
+            ClientInitializeError::JsonRpcError(error) => error.message.as_ref().into(),
+            other => other.to_string().into(),
         };
-        ServerProblemKind::Connect(shown(server, &text)).of(&server.name)
+        ServerProblemKind::Connect(shown(server, why)).of(&server.name)
     })
 }
 
@@ -120,28 +123,32 @@ impl Client {
     /// Returns whether the server lists its tools without this one.
     async fn lacks(&self, tool: &str) -> bool {
         let only = Server { tools: Some(vec![tool.to_owned()]), ..self.server.clone() };
-        let listed = listing::list(&only, &self.running);
-        let listed = tokio::time::timeout(self.server.timeout, listed).await;
+        let listing = listing::list(&only, &self.running);
+        let listed = tokio::time::timeout(self.server.timeout, listing).await;
         matches!(listed, Ok(Ok(listing)) if listing.known.is_empty() && listing.refused.is_empty())
     }
 }
 
 /// Describes a failed request.
-fn describe(server: &Server, error: &ServiceError) -> String {
-    let text = match error {
-        ServiceError::McpError(error) => error.message.to_string(),
+fn describe(server: &Server, error: &ServiceError) -> Phrase {
+    let why = match error {
+        ServiceError::McpError(error) => error.message.as_ref().into(),
         ServiceError::TransportSend(error) => sanitize::reason(&*error.error),
-        ServiceError::TransportClosed => {
-            "the server exited or the connection was lost before it answered".to_owned()
+        ServiceError::TransportClosed => phrase!(
+            "server-lost",
+            "the server exited or the connection was lost before it answered"
+        ),
+        ServiceError::UnexpectedResponse => {
+            phrase!("server-protocol", "the answer violates the protocol")
         }
-        ServiceError::UnexpectedResponse => "the answer violates the protocol".to_owned(),
-        other => other.to_string(),
+        other => other.to_string().into(),
     };
-    shown(server, &text)
+    shown(server, why)
 }
 
 /// Prepares a server's message for an error. Secrets are removed before it is truncated: half a
 /// secret would not be found.
-fn shown(server: &Server, text: &str) -> String {
-    sanitize::plain(&server.transport.redacted(text), ERROR_CHARS)
+fn shown(server: &Server, why: Phrase) -> Phrase {
+    let plain = sanitize::plain(&server.transport.redacted(why.as_str()), ERROR_CHARS);
+    if plain == why.as_str() { why } else { plain.into() }
 }

@@ -31,7 +31,7 @@ pub enum Transport {
     Command {
         /// The program: a path, or a name to find in the `PATH` of `environment`.
         program: String,
-        /// The command-line arguments.
+        /// What the program is started with.
         arguments: Vec<String>,
         /// The complete environment: nothing is inherited.
         environment: BTreeMap<String, String>,
@@ -41,7 +41,7 @@ pub enum Transport {
     },
     /// Streamable HTTP.
     Http {
-        /// The URL.
+        /// Where requests are posted.
         url: String,
         /// Headers sent with every request.
         headers: BTreeMap<String, String>,

@@ -12,6 +12,7 @@ use super::tool::McpTool;
 
 /// A connected server. It runs as long as one of its tools exists.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Connected {
     /// The enabled tools, sorted by name.
     pub tools: Vec<Arc<McpTool>>,

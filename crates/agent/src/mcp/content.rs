@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use rmcp::model::{CallToolResult, ContentBlock, ImageContent, ResourceContents};
 use waterline::message::{Body, Image, Part};
+use waterline::truncate::{Truncation, truncate};
 
 use crate::tool::{Failure, Output};
 
@@ -32,24 +33,24 @@ pub(super) fn output(result: CallToolResult) -> Result<Output, Failure> {
     let kept = result.content.into_iter().take(MAX_BLOCKS).map(part);
     let mut parts: Vec<Part> = kept.map(|part| within(part, &mut left)).collect();
     if blocks > MAX_BLOCKS {
-        parts.push(Part::text(format!("[truncated: the result has {blocks} content blocks]")));
+        parts.push(Part::text(format!("[only {MAX_BLOCKS} of {blocks} content blocks are shown]")));
     }
     if parts.is_empty() {
-        // Structured content repeats the other content; it is used only if there is no other.
-        let text = result.structured_content.map(|value| value.to_string());
-        let text = text.unwrap_or_else(|| "[the tool returned no content]".to_owned());
+        // Structured content repeats the other content; it is used only without other content.
+        let text = result
+            .structured_content
+            .map(|value| value.to_string())
+            .unwrap_or_else(|| "[the tool returned no content]".to_owned());
         parts.push(within(Part::text(text), &mut left));
     }
     let output = Output { parts, ..Output::default() };
-    if !failed {
-        return Ok(output);
+    match failed {
+        false => Ok(output),
+        true if output.text_content().is_empty() => {
+            Err(Failure::new("The tool failed without an error message."))
+        }
+        true => Err(output.into_failure()),
     }
-    let text = output.text_content();
-    Err(Failure::new(if text.is_empty() {
-        "The tool failed without an error message.".to_owned()
-    } else {
-        text
-    }))
 }
 
 /// Returns a part, truncated to the bytes that are left.
@@ -66,7 +67,10 @@ fn within(part: Part, left: &mut usize) -> Part {
         _ if fits => part,
         Body::Text(text) => {
             let kept = text.get(..text.floor_char_boundary(start)).unwrap_or_default();
-            Part::text(format!("{kept}\n[truncated: the result is larger than {MAX_BYTES} bytes]"))
+            match truncate(&text, &Truncation::new(kept.chars().count(), 0)) {
+                Some(short) => short.into_part(),
+                None => Part::text(text),
+            }
         }
         _ => Part::text(format!("[omitted: the result is larger than {MAX_BYTES} bytes]")),
     }
@@ -119,10 +123,10 @@ mod tests {
         let texts = [&half, &half, &half].map(|text| json!({"type": "text", "text": text}));
         let parts = result(json!({"content": texts})).unwrap().parts;
         let Body::Text(last) = &parts[2].body else { unreachable!("a text") };
-        assert!(
-            last.ends_with("[truncated: the result is larger than 8388608 bytes]"),
-            "{last:.9}"
-        );
+        let chars = MAX_BYTES / 6;
+        assert!(last.ends_with(&format!("(truncated, {chars} chars total)")), "{last:.9}");
+        let truncated = parts[2].truncated.as_deref().unwrap();
+        assert_eq!((truncated.total, parts[0].truncated.as_deref()), (chars, None));
         assert!(last.len() < 200, "{}", last.len());
         let block = json!({"type": "text", "text": "a"});
         let many = result(json!({"content": vec![block; 5_000]})).unwrap().parts;

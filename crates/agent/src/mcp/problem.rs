@@ -5,13 +5,26 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// A problem with a server.
+use waterline::phrase::Phrase;
+
+use crate::cause::Cause;
+
+/// Why a server, or one of its tools, cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ServerProblem {
     /// The name of the server.
     pub server: String,
-    /// The problem.
+    /// What is wrong, with the names that a notice needs.
     pub kind: ServerProblemKind,
+}
+
+impl ServerProblem {
+    /// Creates a problem of the server with this name.
+    #[must_use]
+    pub fn new(server: impl Into<String>, kind: ServerProblemKind) -> Self {
+        Self { server: server.into(), kind }
+    }
 }
 
 /// What is wrong with a server.
@@ -20,28 +33,28 @@ pub struct ServerProblem {
 pub enum ServerProblemKind {
     /// Its program cannot be started.
     Start {
-        /// The program.
+        /// The program, as the config names it.
         program: String,
         /// The directory it should start in, if that does not exist.
         directory: Option<PathBuf>,
         /// The system's error.
-        why: String,
+        why: Cause,
     },
     /// A header of the configuration is invalid.
     Header(String),
     /// It cannot be reached, for this reason.
-    Connect(String),
+    Connect(Phrase),
     /// It exited or closed the connection before it answered.
     Closed,
     /// It cannot list its tools, for this reason.
-    List(String),
+    List(Phrase),
     /// It was not ready in time.
     Timeout(Duration),
     /// Its list of tools does not end.
     EndlessList,
     /// The definition of a tool is too large.
     LargeTool {
-        /// The tool.
+        /// The tool that is left out.
         tool: String,
         /// The largest size of a definition.
         kilobytes: usize,
@@ -50,7 +63,7 @@ pub enum ServerProblemKind {
     TooManyTools {
         /// How many were left out, at least.
         left_out: usize,
-        /// The most tools of a server.
+        /// Maximum number of tools of a server.
         most: usize,
         /// The largest size of their definitions.
         kilobytes: usize,

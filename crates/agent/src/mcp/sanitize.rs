@@ -6,6 +6,9 @@ use std::error::Error;
 use std::io;
 
 use rmcp::transport::streamable_http_client::StreamableHttpError;
+use waterline::phrase;
+use waterline::phrase::Phrase;
+use waterline_provider::connection_cause;
 
 use crate::approval::is_hidden;
 
@@ -60,21 +63,24 @@ pub(super) fn plain(text: &str, most: usize) -> String {
 }
 
 /// Returns the innermost cause of an error, which is the most useful one for people.
-pub(super) fn reason(error: &(dyn Error + 'static)) -> String {
+pub(super) fn reason(error: &(dyn Error + 'static)) -> Phrase {
     // The message of this error contains the URL, which may hold a secret, and its `source` skips
     // the cause.
     if let Some(StreamableHttpError::Client(request)) =
         error.downcast_ref::<StreamableHttpError<reqwest::Error>>()
     {
-        return request.source().map_or_else(|| "the request failed".to_owned(), reason);
+        return match request.source() {
+            Some(_) => connection_cause(request),
+            None => phrase!("server-request-failed", "the request failed"),
+        };
     }
     if error
         .downcast_ref::<io::Error>()
         .is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
     {
-        return "the server has exited".to_owned();
+        return phrase!("server-exited", "the server has exited");
     }
-    error.source().map_or_else(|| error.to_string(), reason)
+    error.source().map_or_else(|| error.to_string().into(), reason)
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ pub(super) fn process(
         let kind = ServerProblemKind::Start {
             program: program.to_owned(),
             directory: missing,
-            why: error.to_string(),
+            why: error.into(),
         };
         kind.of(name)
     })?;

@@ -12,8 +12,9 @@ use waterline_sandbox::workspace::climbs_out;
 
 use super::problem::{AttachProblem, FileProblem};
 use crate::environment::private_path;
+use crate::reason::counted;
 use crate::state::Upload;
-use crate::tool::image_media_type;
+use crate::tool::{READ_FILE, image_media_type};
 
 /// Maximum number of files per mention.
 const MAX_FILES: usize = 50;
@@ -24,7 +25,7 @@ const MAX_BYTES: usize = 20_000_000;
 /// Maximum length of a text that is added to the message; of a longer one only the name is.
 const TEXT_CHARS: usize = 20_000;
 
-/// The attached files.
+/// What became of the files that a message names.
 #[derive(Clone, Debug, Default)]
 pub struct Attached {
     /// Parts for the message.
@@ -132,7 +133,7 @@ fn attach_file(
     attached: &mut Attached,
 ) -> Result<(), FileProblem> {
     // A file may be a link that someone else placed in the directory.
-    let real = path.canonicalize().map_err(FileProblem::other)?;
+    let real = path.canonicalize()?;
     let real_base = base.canonicalize().unwrap_or_default();
     if !may_leave && !real.starts_with(&real_base) {
         return Err(FileProblem::Link(real));
@@ -148,7 +149,7 @@ fn attach_file(
         Some(path) => path,
         None => {
             let stored = private_path(workspace, &format!("uploads/{}", name.display()));
-            workspace.write(&stored, &bytes).map_err(FileProblem::other)?;
+            workspace.write(&stored, &bytes)?;
             stored
         }
     };
@@ -165,7 +166,7 @@ fn attach_file(
 
 /// Reads a file. A pipe would block, and a device or a growing file has no end.
 fn read(path: &Path) -> Result<Vec<u8>, FileProblem> {
-    let metadata = std::fs::metadata(path).map_err(FileProblem::other)?;
+    let metadata = std::fs::metadata(path)?;
     if !metadata.is_file() {
         return Err(FileProblem::NotRegular);
     }
@@ -173,8 +174,7 @@ fn read(path: &Path) -> Result<Vec<u8>, FileProblem> {
     if bytes > MAX_BYTES as u64 {
         return Err(FileProblem::TooLarge { bytes, most: MAX_BYTES as u64 });
     }
-    let read = std::fs::File::open(path).and_then(|mut file| read_all(&mut file, MAX_BYTES));
-    read.map_err(FileProblem::other)
+    Ok(read_all(&mut std::fs::File::open(path)?, MAX_BYTES)?)
 }
 
 /// Returns how the model names a file in a granted directory: it works with the file itself.
@@ -204,8 +204,11 @@ fn parts_of(stored: &str, bytes: Vec<u8>, sees: bool) -> Vec<Part> {
             vec![Part::text(format!("[File: {stored}]\n{text}"))]
         }
         Ok(_) => {
-            vec![Part::text(format!("[File: {stored}, {size} bytes; use read_file to read it]"))]
+            vec![Part::text(format!("[File: {stored}, {size} bytes; use {READ_FILE} to read it]"))]
         }
-        Err(_) => vec![Part::text(format!("[File: {stored}, {size} bytes, binary]"))],
+        Err(_) => {
+            let size = counted(size as u64, "byte");
+            vec![Part::text(format!("[File: {stored}, {size}, binary]"))]
+        }
     }
 }

@@ -21,7 +21,7 @@ pub enum Kind {
     Tool,
     /// A tool that is not in the list; the mention allows it in this session.
     Disabled,
-    /// A skill.
+    /// A skill, which the model is told to follow.
     Skill(Skill),
     /// Another agent: a role.
     Agent,
@@ -31,6 +31,7 @@ pub enum Kind {
 
 /// A mention of a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Mention {
     /// The name, without `@`.
     pub name: String,
@@ -69,6 +70,24 @@ pub fn names(text: &str) -> Vec<String> {
         before = c;
     }
     names
+}
+
+/// Returns the names after `@` that look like files: `@calc.py`, `@src/main.rs`. A scope such as
+/// `@crew/pages` and the end of an e-mail address are none.
+#[must_use]
+pub fn dotted(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| c.is_whitespace() || "，。；：！？、（）()“”《》".contains(c));
+    let names = words.filter_map(|word| word.strip_prefix('@'));
+    let names = names.map(|name| name.trim_end_matches(['.', ',', ';', ':', '!', '?', '"', '\'']));
+    let is_file = |name: &&str| {
+        let is_word =
+            name.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_' | '-' | '/'));
+        let parts = name.rsplit_once('.');
+        is_word && parts.is_some_and(|(stem, end)| !stem.is_empty() && !end.contains('/'))
+    };
+    let mut found: Vec<String> = names.filter(is_file).map(str::to_owned).collect();
+    found.dedup();
+    found
 }
 
 const fn is_address_char(c: char) -> bool {
@@ -149,6 +168,18 @@ mod tests {
         assert_eq!(names("mail ann@example.org or @ann@example.org"), Vec::<String>::new());
         assert_eq!(names("用@pdf读取文件，再用@pdf"), ["pdf"]);
         assert_eq!(names("(@now) @now- @"), ["now"]);
+    }
+
+    #[test]
+    fn a_name_with_a_dot_may_be_a_file() {
+        assert_eq!(
+            dotted("@calc.py, then (@src/a.rs) and @报告.txt。"),
+            ["calc.py", "src/a.rs", "报告.txt"]
+        );
+        assert_eq!(
+            dotted("@pdf. ann@example.org @crew/v1.2/pages @ann@b.org"),
+            Vec::<String>::new()
+        );
     }
 
     #[test]

@@ -4,6 +4,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::cause::Cause;
+
 /// A mention whose files are not attached as the user expects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -12,16 +14,16 @@ pub enum AttachProblem {
     NotFound(String),
     /// Too many files match a name; the first ones are attached.
     TooMany {
-        /// The name.
+        /// The path or pattern, as the user wrote it.
         name: String,
         /// How many are attached.
         most: usize,
     },
     /// One file.
     File {
-        /// Its path.
+        /// The file that was found.
         path: PathBuf,
-        /// The problem.
+        /// Why it was not attached, or only in part.
         why: FileProblem,
     },
 }
@@ -34,22 +36,22 @@ pub enum FileProblem {
     Link(PathBuf),
     /// It is a pipe, a device or the like.
     NotRegular,
-    /// It is too large.
+    /// The file has more bytes than are attached.
     TooLarge {
-        /// Its size.
+        /// The size of the file.
         bytes: u64,
-        /// The largest size.
+        /// The size up to which files are attached.
         most: u64,
     },
     /// It is an image, and the model does not accept images; only its name is sent.
     NoImages,
-    /// It cannot be read or copied; the system's error.
-    Other(String),
+    /// It cannot be read or copied, for this reason.
+    Other(Cause),
 }
 
-impl FileProblem {
-    pub(super) fn other(error: impl fmt::Display) -> Self {
-        Self::Other(error.to_string())
+impl<E: Into<Cause>> From<E> for FileProblem {
+    fn from(error: E) -> Self {
+        Self::Other(error.into())
     }
 }
 
@@ -80,7 +82,7 @@ impl fmt::Display for FileProblem {
             Self::NoImages => {
                 f.write_str("the model does not accept images; only the name is sent")
             }
-            Self::Other(why) => f.write_str(why),
+            Self::Other(why) => why.fmt(f),
         }
     }
 }

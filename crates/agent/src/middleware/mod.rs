@@ -23,7 +23,7 @@ use crate::reason::EndReason;
 use crate::state::{ApprovalRequest, State};
 use crate::tool::Toolbox;
 
-/// A step that a hook can jump to.
+/// An action that a hook can jump to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum To {
@@ -43,7 +43,7 @@ pub enum Verdict {
     Ok,
     /// Continue, and store the state, which the hook changed.
     Update,
-    /// Jump to another step.
+    /// Jump to another action.
     Goto(To),
     /// End the turn for this reason.
     Halt(EndReason),
@@ -56,8 +56,9 @@ pub type Hooked = Result<Verdict, String>;
 
 /// A call that was run.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Finished {
-    /// The call.
+    /// The call, with the arguments it ran with.
     pub call: ToolCall,
     /// The text of the result.
     pub text: String,
@@ -67,6 +68,7 @@ pub struct Finished {
 
 /// The result of a call that is not run.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct SyntheticResult {
     /// The text of the result.
     pub text: String,
@@ -98,6 +100,7 @@ pub struct Counters {
 }
 
 /// What a hook can read and change.
+#[non_exhaustive]
 pub struct HookContext<'a> {
     /// The agent state stored with the session.
     pub state: &'a mut State,
@@ -120,7 +123,7 @@ pub struct HookContext<'a> {
     pub replies: &'a BTreeMap<String, ApprovalReply>,
     /// The calls that were run, before their results are stored. Set in `after_tools`.
     pub finished: &'a mut Vec<Finished>,
-    /// The available tools.
+    /// The tools that the agent has.
     pub toolbox: &'a Toolbox,
 }
 

@@ -24,9 +24,7 @@ impl Middleware for TodoList {
             .map(Todo::line)
             .collect();
         if context.counters.steps == 0 && !open.is_empty() {
-            context
-                .ephemeral
-                .push(format!("[Open tasks from the task list:]\n{}", open.join("\n")));
+            context.ephemeral.push(format!("[Open tasks:]\n{}", open.join("\n")));
         }
         Ok(Verdict::Ok)
     }

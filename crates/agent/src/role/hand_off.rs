@@ -10,6 +10,7 @@ use crate::state::{HandedOff, Local, State, edit};
 
 /// A completed hand-off.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Transfer {
     /// The session of the role that takes over.
     pub session: Session,

@@ -13,10 +13,11 @@ pub use hand_off::{Transfer, transfer};
 
 use crate::error::AgentError;
 use crate::policy::{DEFAULT_POLICY, LoadPolicy, Policies};
+use waterline::phrase;
 use waterline_sandbox::small_file::Directory;
 
-/// The shipped roles.
-const SHIPPED: [&str; 2] = [
+/// The files of the built-in roles.
+const BUILT_IN: [&str; 2] = [
     include_str!("../../presets/roles/init.toml"),
     include_str!("../../presets/roles/execute.toml"),
 ];
@@ -25,7 +26,7 @@ const SHIPPED: [&str; 2] = [
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Role {
-    /// The unique name.
+    /// The name that `--role`, mentions and hand-offs use.
     pub name: String,
     /// What the role is for.
     #[serde(default)]
@@ -41,7 +42,7 @@ pub struct Role {
     /// Keys of the policy to override, for example the schema of its summary.
     #[serde(default)]
     set: BTreeMap<String, toml::Value>,
-    /// The system prompt.
+    /// The system prompt of the role; if empty, that of the configuration applies.
     #[serde(default)]
     pub prompt: String,
     /// The tools; `None` means all.
@@ -58,8 +59,10 @@ impl Role {
     /// # Errors
     /// When the text is not a valid role.
     pub fn read(text: &str) -> Result<Self, AgentError> {
-        let role: Self = toml::from_str(text)
-            .map_err(|error| AgentError::Setting(format!("invalid role: {error}")))?;
+        let role: Self = toml::from_str(text).map_err(|error| AgentError::InvalidSetting {
+            place: phrase!("setting-role", "invalid role"),
+            cause: error.into(),
+        })?;
         role.policy()?;
         Ok(role)
     }
@@ -82,19 +85,22 @@ impl Role {
         }
         let settings: Vec<(String, String)> =
             self.set.iter().map(|(key, value)| (key.clone(), value.to_string())).collect();
-        load(self.policy.as_deref().unwrap_or(DEFAULT_POLICY), &settings)
-            .map(Some)
-            .map_err(|error| AgentError::Setting(format!("role {}: {error}", self.name)))
+        load(self.policy.as_deref().unwrap_or(DEFAULT_POLICY), &settings).map(Some).map_err(
+            |cause| AgentError::InvalidSetting {
+                place: phrase!("setting-of-role", "role {name}", name = &self.name),
+                cause,
+            },
+        )
     }
 }
 
-/// Returns the shipped roles and those in the given directories. A later role replaces an earlier
+/// Returns the built-in roles and those in the given directories. A later role replaces an earlier
 /// one of the same name.
 ///
 /// # Errors
 /// When a file is not a valid role.
 pub fn find(directories: &[PathBuf]) -> Result<Vec<Role>, AgentError> {
-    let mut roles = SHIPPED.iter().map(|text| Role::read(text)).collect::<Result<Vec<_>, _>>()?;
+    let mut roles = BUILT_IN.iter().map(|text| Role::read(text)).collect::<Result<Vec<_>, _>>()?;
     for directory in directories {
         for role in read(&Directory::own(directory))? {
             roles.retain(|known| known.name != role.name);
@@ -112,9 +118,11 @@ pub fn read(directory: &Directory) -> Result<Vec<Role>, AgentError> {
     let mut paths = directory.entries();
     paths.retain(|path| path.extension().is_some_and(|end| end == "toml"));
     let role = |path: &PathBuf| {
-        let text = directory.read(path).map_err(|error| AgentError::Setting(error.to_string()))?;
-        Role::read(&text)
-            .map_err(|error| AgentError::Setting(format!("{}: {error}", path.display())))
+        let text = directory.read(path).map_err(|error| AgentError::Unusable(error.into()))?;
+        Role::read(&text).map_err(|error| AgentError::InvalidSetting {
+            place: path.display().to_string().into(),
+            cause: error.into(),
+        })
     };
     paths.iter().map(role).collect()
 }

@@ -5,24 +5,31 @@
 //! on this machine. A field that does not parse is an error that names the session and the field.
 //! Unknown keys, written by a newer version, are kept.
 
+mod buffer;
 mod fields;
 mod todo;
+mod used_model;
 mod waiting;
+mod work_location;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use waterline_log::{Change, Document, LogError, Session};
+use waterline_log::{Change, Document, Id, LogError, Session};
 use waterline_session::Pinned;
 
 use self::fields::Fields;
 use crate::error::AgentError;
 
+pub use buffer::BufferConfig;
 pub use todo::{Priority, Status, Todo};
+pub use used_model::UsedModel;
 pub(crate) use waiting::HandedOff;
 pub use waiting::{ApprovalRequest, Question, Waiting};
+pub use work_location::WorkLocation;
 
 /// The part of the state that is included in forks, exports and checkpoints.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,7 +39,7 @@ pub struct State {
     pub active_skill: Option<String>,
     /// The agents, skills and tools that the newest user message mentions.
     pub mentioned: Vec<String>,
-    /// The task list.
+    /// The tasks that the model tracks, in its order.
     pub todos: Vec<Todo>,
     /// Number of model calls so far.
     pub loops: u64,
@@ -41,7 +48,7 @@ pub struct State {
     /// The files that were uploaded into the workspace.
     pub uploads: Vec<Upload>,
     /// Settings of an older message buffer, for imported sessions that have them.
-    pub buffer_config: Option<Value>,
+    pub buffer_config: Option<BufferConfig>,
     /// The approval or answer that the turn waits for.
     pub pending: Option<Waiting>,
     /// The JSON schema that the answer of the running turn must match.
@@ -70,7 +77,7 @@ pub struct State {
 pub struct Upload {
     /// The path in the workspace.
     pub path: String,
-    /// The original path.
+    /// Where the user's copy is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// The size in bytes.
@@ -93,8 +100,11 @@ pub struct Local {
     pub started: Vec<String>,
     /// Whether the newest answer was truncated at the token limit and must be continued.
     pub is_truncated: bool,
-    /// Where the agent works, as the conversation last described it.
-    pub environment: Option<String>,
+    /// Where the agent works, as the conversation last described it; `None` before the first
+    /// message.
+    pub place: Option<WorkLocation>,
+    /// The model that the session used last.
+    pub model: Option<UsedModel>,
     /// The session whose workspace a sub-agent or a role works in.
     pub workspace_of: Option<String>,
     /// A hand-off to another role.
@@ -102,7 +112,7 @@ pub struct Local {
     /// The session of each role that shares the work, by role name.
     pub roles: BTreeMap<String, String>,
     /// The message that the files match, while the session has moved and the files have not.
-    pub files_at: Option<String>,
+    pub files_at: Option<Id>,
     /// Unknown keys.
     pub other: Document,
 }
@@ -189,6 +199,13 @@ impl State {
 }
 
 impl Local {
+    /// Returns the directory that the session works in; `None` in a private workspace, and before
+    /// the first message.
+    #[must_use]
+    pub fn directory(&self) -> Option<&Path> {
+        self.place.as_ref()?.directory.as_deref()
+    }
+
     /// Reads the local state of a session.
     ///
     /// # Errors
@@ -199,8 +216,11 @@ impl Local {
             allowed_tools: fields.take("allowed_tools")?,
             approvals: fields.take("approvals")?,
             started: fields.take("started")?,
+            // The stored name.
             is_truncated: fields.take("cut")?,
-            environment: fields.take("environment")?,
+            // The stored name.
+            place: fields.take("environment")?,
+            model: fields.take("model")?,
             workspace_of: fields.take("workspace_of")?,
             hand_off: fields.take("hand_off")?,
             roles: fields.take("roles")?,
@@ -219,7 +239,8 @@ impl Local {
         fields.put("approvals", &self.approvals)?;
         fields.put("started", &self.started)?;
         fields.put("cut", &self.is_truncated)?;
-        fields.put("environment", &self.environment)?;
+        fields.put("environment", &self.place)?;
+        fields.put("model", &self.model)?;
         fields.put("workspace_of", &self.workspace_of)?;
         fields.put("hand_off", &self.hand_off)?;
         fields.put("roles", &self.roles)?;
@@ -281,7 +302,7 @@ mod tests {
             "allowed_tools": ["fetch_url"], "approvals": ["run_bash_command ls"],
             "started": ["c1"], "cut": true,
             "workspace_of": "main", "hand_off": {"to": "build", "package": {"a": 1}, "done": false},
-            "roles": {"init": "s"}, "files_at": "4f", "of_a_newer_program": {},
+            "roles": {"init": "s"}, "files_at": "4f".repeat(32), "of_a_newer_program": {},
         });
         let mut session = session(state.clone(), local.clone());
         edit(&mut session, |state, local| {
@@ -308,9 +329,11 @@ mod tests {
                 State::of(&session(json!({name: wrong}), json!({}))).unwrap_err().to_string();
             assert!(error.contains("session s") && error.contains(name), "{error}");
         }
-        let error =
-            Local::of(&session(json!({}), json!({"approvals": "all"}))).unwrap_err().to_string();
-        assert!(error.contains("session s") && error.contains("approvals"), "{error}");
+        for (name, wrong) in [("approvals", "all"), ("files_at", "4f")] {
+            let local = Local::of(&session(json!({}), json!({name: wrong})));
+            let error = local.unwrap_err().to_string();
+            assert!(error.contains("session s") && error.contains(name), "{error}");
+        }
     }
 
     /// S1.46: a pending request is kept independently of the summary.

@@ -32,6 +32,7 @@ pub enum Priority {
 
 /// A task.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[non_exhaustive]
 pub struct Todo {
     /// What to do, in one short sentence.
     pub content: String,

@@ -11,8 +11,9 @@ use crate::reason::ApprovalReason;
 
 /// A call that needs approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct ApprovalRequest {
-    /// The id of the call.
+    /// The id by which the result refers to the call.
     pub call_id: String,
     /// The name of the tool.
     pub tool: String,
@@ -32,13 +33,41 @@ pub struct ApprovalRequest {
     /// applies to them, not only to the call.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub directories: Vec<PathBuf>,
+    /// The names of the protected paths that the call may change if it is approved.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub protected: Vec<String>,
     /// The tool's description of the call. It is not stored.
     #[serde(skip)]
     pub info: Box<CallInfo>,
 }
 
+impl ApprovalRequest {
+    /// Creates a request for a call of the agent itself, which is approved once.
+    #[must_use]
+    pub fn new(
+        call_id: impl Into<String>,
+        tool: impl Into<String>,
+        arguments: impl Into<String>,
+        reason: impl Into<ApprovalReason>,
+    ) -> Self {
+        Self {
+            call_id: call_id.into(),
+            tool: tool.into(),
+            arguments: arguments.into(),
+            reason: reason.into(),
+            may_always: false,
+            in_advance: false,
+            context_id: None,
+            directories: Vec::new(),
+            protected: Vec::new(),
+            info: Box::default(),
+        }
+    }
+}
+
 /// A question of the model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Question {
     /// The id of the call that asks.
     pub call_id: String,
@@ -46,6 +75,18 @@ pub struct Question {
     pub question: String,
     /// Suggested answers; any other answer is allowed too.
     pub choices: Vec<String>,
+}
+
+impl Question {
+    /// Creates a question.
+    #[must_use]
+    pub fn new(
+        call_id: impl Into<String>,
+        question: impl Into<String>,
+        choices: Vec<String>,
+    ) -> Self {
+        Self { call_id: call_id.into(), question: question.into(), choices }
+    }
 }
 
 /// What a turn waits for.

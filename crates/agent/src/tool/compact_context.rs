@@ -2,6 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use waterline::reason::{Reason, Reasons};
 
 use super::{Capability, Effect, Failure, Output, Tool, ToolContext};
 
@@ -26,11 +27,11 @@ impl Tool for CompactContext {
 
     async fn run(&self, arguments: Arguments, _: &ToolContext) -> Result<Output, Failure> {
         let given = arguments.reason.filter(|reason| !reason.trim().is_empty());
-        let reason = given.map_or_else(
-            || "requested by the model".to_owned(),
-            |given| format!("requested by the model: {given}"),
-        );
+        let mut reasons = Reasons::from(Reason::RequestedByModel);
+        if let Some(given) = given {
+            reasons.push(given);
+        }
         Ok(Output::text("The context will be compacted before the next call.")
-            .with(Effect::Fold(reason)))
+            .with(Effect::Fold(reasons)))
     }
 }

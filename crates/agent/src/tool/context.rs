@@ -11,7 +11,9 @@ use waterline_sandbox::Workspace;
 use waterline_session::Recall;
 
 use super::Failure;
-use crate::changes::{Recorder, WriteError};
+use crate::changes::{CallKey, Recorder, WriteError};
+use crate::event::Event;
+use crate::observer::Observers;
 use crate::state::{Local, State};
 
 /// What a tool can ask its agent to do.
@@ -21,7 +23,7 @@ pub trait Host: Send + Sync {
     fn sub_agent<'a>(
         &'a self,
         task: &'a str,
-        max_loops: u64,
+        max_model_calls: u64,
         private: bool,
     ) -> BoxFuture<'a, Result<Value, Failure>>;
 
@@ -41,7 +43,7 @@ pub trait Host: Send + Sync {
 /// What a tool can use in addition to its arguments.
 #[derive(Clone)]
 pub struct ToolContext {
-    /// The id of the call.
+    /// The id of the call that runs the tool.
     pub call_id: String,
     /// The log that stores the session.
     pub log: Log,
@@ -68,6 +70,8 @@ pub struct ToolContext {
     pub result_chars: usize,
     /// Records changed files, so that they can be undone.
     pub(crate) recorder: Arc<Recorder>,
+    /// The observers of the agent.
+    pub(crate) observers: Observers,
 }
 
 impl ToolContext {
@@ -82,8 +86,8 @@ impl ToolContext {
         self.log.handle().run(work).await.map_err(|error| Failure::new(error.to_string()))
     }
 
-    /// Writes a file atomically and records the change, so that going back in the session takes it
-    /// back. Returns whether the file is new. Blocks; see [`ToolContext::on_files`].
+    /// Writes a file atomically and records the change, so that `/undo` reverts it. Returns whether
+    /// the file is new. Blocks; see [`ToolContext::on_files`].
     ///
     /// # Errors
     /// When the path is outside or read-only, or the file cannot be written.
@@ -95,8 +99,13 @@ impl ToolContext {
         })
     }
 
+    /// Reports the last line of output of a call that is still running. The model does not get it.
+    pub fn report_output(&self, line: &str) {
+        self.observers.emit(&Event::Output { id: self.call_id.clone(), line: line.to_owned() });
+    }
+
     /// Returns what identifies the call among those of all agents.
-    pub(super) fn call_key(&self) -> (String, String) {
+    pub(super) fn call_key(&self) -> CallKey {
         (self.session.id.clone(), self.call_id.clone())
     }
 

@@ -22,8 +22,8 @@ impl Tool for DescribeTool {
     type Arguments = Arguments;
     const NAME: &'static str = NAME;
     const ABOUT: &'static str = "\
-        Return the description and the arguments of a tool that the system prompt lists without them. \
-        Then call that tool with call_tool.";
+        Return the full description and argument schema of a tool that the system prompt lists \
+        only in short. Then call it with call_tool.";
     const CAPABILITY: Capability = Capability::Read;
     const ENABLED_BY_DEFAULT: bool = false;
 

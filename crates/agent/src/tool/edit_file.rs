@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Capability, Failure, Output, Subject, Tool, ToolContext};
-use crate::changes::FileDiff;
+use crate::changes::FileWrite;
 use crate::describe::{protected_path, text, values};
 use waterline_sandbox::workspace::Workspace;
 
@@ -56,22 +56,26 @@ impl Tool for EditFile {
         context
             .on_files(move |workspace| {
                 let edited = edit(workspace, &arguments)?;
-                writer.write(&arguments.path, edited.new.as_bytes())?;
+                writer.write(&arguments.path, edited.text.as_bytes())?;
                 Ok(Output::text(edited.report))
             })
             .await
     }
 
-    fn preview(arguments: &Arguments, workspace: &Workspace) -> Option<FileDiff> {
-        let Edited { old, new, .. } = edit(workspace, arguments).ok()?;
-        Some(FileDiff::new(&arguments.path, Some(old.as_bytes()), Some(new.as_bytes())))
+    fn settled(arguments: &Arguments, workspace: &Workspace) -> Option<Result<String, String>> {
+        edit(workspace, arguments).err().map(|failure| Err(failure.text))
+    }
+
+    fn planned_write(arguments: &Arguments, workspace: &Workspace) -> Option<FileWrite> {
+        let edited = edit(workspace, arguments).ok()?;
+        Some(FileWrite::new(&arguments.path, edited.text))
     }
 }
 
 /// An edit of a file that is not written yet.
 struct Edited {
-    old: String,
-    new: String,
+    /// The new text of the whole file.
+    text: String,
     /// The result of the call.
     report: String,
 }
@@ -107,7 +111,7 @@ fn edit(workspace: &Workspace, arguments: &Arguments) -> Result<Edited, Failure>
         1 => format!("Edited {path}: 1 replacement at line {line}"),
         _ => format!("Edited {path}: {found} replacements, the first at line {line}"),
     };
-    Ok(Edited { new: file.text.replace(old.as_str(), new), old: file.text, report })
+    Ok(Edited { text: file.text.replace(old.as_str(), new), report })
 }
 
 #[cfg(test)]
@@ -135,7 +139,7 @@ mod tests {
             let edited = edit(&workspace, &arguments).unwrap();
             assert_eq!(edited.report, expected, "{old:?}");
             if old == "high" {
-                assert_eq!(edited.new, "low\nebb of the day\ntide\n");
+                assert_eq!(edited.text, "low\nebb of the day\ntide\n");
             }
         }
     }

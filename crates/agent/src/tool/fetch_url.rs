@@ -1,7 +1,7 @@
 //! `fetch_url`: fetches a web page as text. It is disabled by default, and never connects to this
 //! machine or its private network: a page must not be able to direct the model there.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use waterline_provider::connection_cause;
+use waterline_sandbox::Workspace;
 use waterline_sandbox::network::is_public;
 
 use super::{Capability, Failure, Output, Subject, Tool, ToolContext};
@@ -52,6 +53,19 @@ impl Tool for FetchUrl {
         text(arguments, "url").map_or(Subject::Unknown, Subject::Url)
     }
 
+    fn settled(arguments: &Arguments, _: &Workspace) -> Option<Result<String, String>> {
+        let url = match checked(&arguments.url) {
+            Ok(url) => url,
+            Err(failure) => return Some(Err(failure.text)),
+        };
+        let host = url.host_str()?;
+        let is_local = match host.trim_matches(['[', ']']).parse::<IpAddr>() {
+            Ok(address) => !is_public(address),
+            Err(_) => host == "localhost" || host.ends_with(".localhost"),
+        };
+        is_local.then(|| Err(private_address(host)))
+    }
+
     async fn run(&self, arguments: Arguments, _: &ToolContext) -> Result<Output, Failure> {
         let work = self.fetch(&arguments.url);
         let text = tokio::time::timeout(TIMEOUT, work).await;
@@ -66,11 +80,7 @@ impl Tool for FetchUrl {
 impl FetchUrl {
     /// Returns the page as text.
     async fn fetch(&self, address: &str) -> Result<String, Failure> {
-        let url = Url::parse(address)
-            .map_err(|error| Failure::new(format!("Invalid URL {address:?}: {error}.")))?;
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(Failure::new("Only http and https URLs are supported."));
-        }
+        let url = checked(address)?;
         let client = self.client(&url).await?;
         let host = url.host_str().unwrap_or_default().to_owned();
         let failed = |error: reqwest::Error| {
@@ -123,9 +133,7 @@ impl FetchUrl {
         let allowed: Vec<SocketAddr> =
             found.filter(|address| self.private || is_public(address.ip())).collect();
         if allowed.is_empty() {
-            return Err(Failure::new(format!(
-                "{host} is a private or local address, which cannot be fetched."
-            )));
+            return Err(Failure::new(private_address(host)));
         }
         let builder = waterline_provider::address::client()
             .redirect(reqwest::redirect::Policy::none())
@@ -135,6 +143,20 @@ impl FetchUrl {
             .build()
             .map_err(|error| Failure::new(error.to_string()))
     }
+}
+
+/// Parses a URL that can be fetched.
+fn checked(address: &str) -> Result<Url, Failure> {
+    let url = Url::parse(address)
+        .map_err(|error| Failure::new(format!("Invalid URL {address:?}: {error}.")))?;
+    if !matches!(url.scheme(), "http" | "https") {
+        return Err(Failure::new("Only http and https URLs are supported."));
+    }
+    Ok(url)
+}
+
+fn private_address(host: &str) -> String {
+    format!("{host} is a private or local address, which cannot be fetched.")
 }
 
 /// Returns the text of an HTML page.

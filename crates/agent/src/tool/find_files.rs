@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::walk::{MAX_FILES, walk};
+use super::walk::{MAX_FILES, Scope, walk};
 use super::{Capability, Failure, Output, Subject, Tool, ToolContext};
 use waterline_sandbox::workspace::Workspace;
 
@@ -22,6 +22,9 @@ pub(super) struct Arguments {
     /// The directory to search. Default: the working directory.
     #[serde(default)]
     path: String,
+    /// Search ignored files and generated directories too. Default: false.
+    #[serde(default)]
+    include_ignored: bool,
 }
 
 impl Tool for FindFiles {
@@ -29,8 +32,8 @@ impl Tool for FindFiles {
     const NAME: &'static str = "find_files";
     const ABOUT: &'static str = "\
         Find files by a glob such as `**/*.md`. Returns one path per line, sorted, at most 200. \
-        Skips .git, node_modules and __pycache__, and does not follow symbolic links. Use \
-        search_files to search file contents.";
+        Skips .git, what .gitignore names, and generated directories such as node_modules, .venv \
+        and target; does not follow symbolic links. Use search_files to search file contents.";
     const CAPABILITY: Capability = Capability::Read;
 
     fn subject(arguments: &Value) -> Subject {
@@ -51,7 +54,8 @@ fn find(workspace: &Workspace, arguments: &Arguments, max_files: usize) -> Resul
     let glob =
         glob.map_err(|error| Failure::new(format!("Invalid glob: {error}.")))?.compile_matcher();
     let mut lines = Vec::new();
-    let missed = walk(workspace, &arguments.path, max_files, |file| {
+    let scope = Scope { max_files, include_ignored: arguments.include_ignored };
+    let missed = walk(workspace, &arguments.path, scope, |file| {
         if !glob.is_match(file.inside) {
             return true;
         }
@@ -64,6 +68,7 @@ fn find(workspace: &Workspace, arguments: &Arguments, max_files: usize) -> Resul
     })?;
     if lines.is_empty() {
         lines.push(format!("[no files match {}]", arguments.pattern));
+        lines.extend(missed.ignored_line());
     }
     lines.extend(missed.lines("pattern"));
     Ok(lines.join("\n"))
@@ -74,7 +79,7 @@ mod tests {
     use super::*;
 
     fn arguments(pattern: &str, path: &str) -> Arguments {
-        Arguments { pattern: pattern.to_owned(), path: path.to_owned() }
+        Arguments { pattern: pattern.to_owned(), path: path.to_owned(), include_ignored: false }
     }
 
     #[test]

@@ -31,8 +31,8 @@ impl Tool for HandOff {
     const NAME: &'static str = "hand_off";
     const ABOUT: &'static str = "\
         Hand the work over to another role, which continues with its own context. Pass file \
-        paths, not file contents: all arguments together may have at most 20,000 characters. Your turn ends \
-        after the call.";
+        paths, not file contents: all arguments together may have at most 20,000 characters. Your \
+        turn ends after the call.";
     const CAPABILITY: Capability = Capability::HandOff;
     const ENABLED_BY_DEFAULT: bool = false;
 

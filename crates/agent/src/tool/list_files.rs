@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Capability, Failure, Output, Subject, Tool, ToolContext};
+use crate::reason::counted;
 
 /// Maximum number of entries that are listed; the rest are counted.
 const MAX_ENTRIES: usize = 500;
@@ -43,7 +44,7 @@ impl Tool for ListFiles {
                         match entry.metadata() {
                             Ok(metadata) if metadata.is_dir() => format!("{name}/"),
                             Ok(metadata) if metadata.is_symlink() => format!("{name} (link)"),
-                            Ok(metadata) => format!("{name} ({} bytes)", metadata.len()),
+                            Ok(metadata) => format!("{name} ({})", counted(metadata.len(), "byte")),
                             Err(_) => name,
                         }
                     })

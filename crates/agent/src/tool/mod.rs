@@ -22,6 +22,7 @@ mod read_file;
 mod recall;
 mod run_bash_command;
 mod search_files;
+mod terminal_output;
 mod todo;
 mod toolbox;
 mod walk;
@@ -40,12 +41,20 @@ pub use call_tool::NAME as CALL_TOOL;
 pub use context::{Host, ToolContext};
 pub use output::{Effect, Failure, Output};
 pub(crate) use read_file::image_media_type;
-pub(crate) use recall::NAME as RECALL;
 pub(crate) use toolbox::SERVER_SEPARATOR;
 pub use toolbox::{Tier, Tiers, Toolbox};
 
-use crate::changes::FileDiff;
+use crate::changes::FileWrite;
 use crate::describe::values;
+
+/// The names of the tools that other modules refer to.
+pub(crate) const COMMANDS: &str = run_bash_command::RunBashCommand::NAME;
+pub(crate) const FIND_FILES: &str = find_files::FindFiles::NAME;
+pub(crate) const HAND_OFF: &str = hand_off::HandOff::NAME;
+pub(crate) const LIST_FILES: &str = list_files::ListFiles::NAME;
+pub(crate) const READ_FILE: &str = read_file::ReadFile::NAME;
+pub(crate) const RECALL: &str = recall::Recall::NAME;
+pub(crate) const SEARCH_FILES: &str = search_files::SearchFiles::NAME;
 
 /// A built-in tool. To add one, copy a file of this directory and add it to the list in
 /// `toolbox.rs`.
@@ -79,10 +88,20 @@ pub trait Tool: Send + Sync + 'static {
         values(arguments)
     }
 
-    /// Returns the change that a call would make to a file, to show it before the call is
-    /// approved. Blocks.
+    /// Returns the file that a call would write with [`ToolContext::write`]: it is shown before the
+    /// call is approved, and recorded together with the start of the call. Blocks.
     #[must_use]
-    fn preview(_arguments: &Self::Arguments, _workspace: &Workspace) -> Option<FileDiff> {
+    fn planned_write(_arguments: &Self::Arguments, _workspace: &Workspace) -> Option<FileWrite> {
+        None
+    }
+
+    /// Returns the result of a call that can have no effect, such as one that is bound to fail: no
+    /// one is asked to approve it. An error is the text of the failure. Blocks.
+    #[must_use]
+    fn settled(
+        _arguments: &Self::Arguments,
+        _workspace: &Workspace,
+    ) -> Option<Result<String, String>> {
         None
     }
 
@@ -121,9 +140,18 @@ pub trait Callable: Send + Sync {
     fn summary(&self, arguments: &Value) -> String {
         values(arguments)
     }
-    /// Returns the change that a call would make to a file, to show it before the call is
-    /// approved. Blocks.
-    fn preview(&self, _arguments: &Value, _workspace: &Workspace) -> Option<FileDiff> {
+    /// Returns the file that a call would write with [`ToolContext::write`]: it is shown before the
+    /// call is approved, and recorded together with the start of the call. Blocks.
+    fn planned_write(&self, _arguments: &Value, _workspace: &Workspace) -> Option<FileWrite> {
+        None
+    }
+    /// Returns the result of a call that can have no effect, such as one that is bound to fail: no
+    /// one is asked to approve it. An error is the text of the failure. Blocks.
+    fn settled(
+        &self,
+        _arguments: &Value,
+        _workspace: &Workspace,
+    ) -> Option<Result<String, String>> {
         None
     }
     /// Runs a call.
@@ -167,9 +195,14 @@ impl<T: Tool> Callable for T {
         T::summary(arguments)
     }
 
-    fn preview(&self, arguments: &Value, workspace: &Workspace) -> Option<FileDiff> {
+    fn planned_write(&self, arguments: &Value, workspace: &Workspace) -> Option<FileWrite> {
         let arguments = serde_json::from_value(arguments.clone()).ok()?;
-        T::preview(&arguments, workspace)
+        T::planned_write(&arguments, workspace)
+    }
+
+    fn settled(&self, arguments: &Value, workspace: &Workspace) -> Option<Result<String, String>> {
+        let arguments = serde_json::from_value(arguments.clone()).ok()?;
+        T::settled(&arguments, workspace)
     }
 
     fn call<'a>(

@@ -1,7 +1,8 @@
 //! What a tool returns: content for the model, and effects on the session.
 
 use serde_json::Value;
-use waterline::message::{Body, Image, Part};
+use waterline::message::{Body, Image, Part, Truncated};
+use waterline::reason::Reasons;
 use waterline_sandbox::{Refusal, SandboxError};
 
 use crate::state::Todo;
@@ -35,6 +36,17 @@ impl Output {
         self
     }
 
+    /// Returns how many characters the tool left out of its texts.
+    pub(crate) fn omitted(&self) -> usize {
+        self.parts.iter().filter_map(|part| part.truncated.as_deref()).map(|cut| cut.omitted).sum()
+    }
+
+    /// Returns the failure of a call that has this output.
+    pub(crate) fn into_failure(self) -> Failure {
+        let omitted = self.omitted();
+        Failure { refused: self.refused.clone(), omitted, ..Failure::new(self.text_content()) }
+    }
+
     /// Returns the texts, joined by newlines.
     #[must_use]
     pub fn text_content(&self) -> String {
@@ -53,7 +65,7 @@ pub enum Effect {
     /// Replaces the task list.
     Todos(Vec<Todo>),
     /// Folds the context before the next call, for this reason.
-    Fold(String),
+    Fold(Reasons),
     /// Makes the turn wait for the user's answer.
     Ask {
         /// The question for the user.
@@ -79,17 +91,30 @@ pub struct Failure {
     pub transient: bool,
     /// What the sandbox refused to the call.
     pub refused: Vec<Refusal>,
+    /// The number of characters that the tool left out of the text.
+    pub omitted: usize,
 }
 
 impl Failure {
     /// Returns a failure that a retry would not fix.
     pub fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), transient: false, refused: Vec::new() }
+        Self { text: text.into(), transient: false, refused: Vec::new(), omitted: 0 }
     }
 
     /// Returns a failure that a retry may fix.
     pub fn transient(text: impl Into<String>) -> Self {
         Self { transient: true, ..Self::new(text) }
+    }
+}
+
+impl Failure {
+    /// Returns the output of a call that failed.
+    pub(crate) fn into_output(self) -> Output {
+        let Self { text, refused, omitted, .. } = self;
+        let total = text.chars().count() + omitted;
+        let truncated = (omitted > 0).then(|| Box::new(Truncated::new(omitted, total)));
+        let part = Part { truncated, ..Part::text(text) };
+        Output { parts: vec![part], refused, ..Output::default() }
     }
 }
 
@@ -108,7 +133,13 @@ impl From<SandboxError> for Failure {
             SandboxError::TooLarge { .. } => "; extract a part of it with run_bash_command",
             _ => "",
         };
-        Self::new(format!("{error}{hint}"))
+        let refused = match &error {
+            SandboxError::Outside { whole, .. } => {
+                vec![Refusal::File { path: whole.clone(), write: false }]
+            }
+            _ => Vec::new(),
+        };
+        Self { refused, ..Self::new(format!("{error}{hint}")) }
     }
 }
 

@@ -120,7 +120,7 @@ fn lines_with(text: &str, find: &str, from: usize, room: usize) -> String {
         next => next.map(|hit| hit.begin),
     };
     if shown.is_empty() {
-        return format!("[no line contains {find:?} from character {from} on]");
+        return format!("[no line after character {from} contains {find:?}]");
     }
     shown.extend(more.map(|more| format!("[more matching lines; continue with from: {more}]")));
     shown.join("\n")
@@ -163,12 +163,9 @@ mod tests {
         assert_eq!(lines_with(text, "high", 19, 25), "4: high 3");
         assert_eq!(
             lines_with(text, "high", 22, 25),
-            "[no line contains \"high\" from character 22 on]"
+            "[no line after character 22 contains \"high\"]"
         );
-        assert_eq!(
-            lines_with(text, "ebb", 0, 25),
-            "[no line contains \"ebb\" from character 0 on]"
-        );
+        assert_eq!(lines_with(text, "ebb", 0, 25), "[no line after character 0 contains \"ebb\"]");
     }
 
     /// Some outputs consist of a single line.

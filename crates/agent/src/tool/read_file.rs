@@ -29,7 +29,8 @@ impl Tool for ReadFile {
     const NAME: &'static str = "read_file";
     const ABOUT: &'static str = "\
         Read a text file or an image (PNG, JPEG, GIF, WebP). Use `from_line` and `lines` to read \
-        part of a long file. Text that is too long is truncated; read_artifact returns the rest.";
+        part of a long file. Lines are returned without line numbers. Files up to 10 MB; long text \
+        is truncated, and `read_artifact` returns the rest.";
     const CAPABILITY: Capability = Capability::Read;
 
     fn subject(arguments: &Value) -> Subject {

@@ -30,9 +30,6 @@ const AROUND: u64 = 2;
 /// Maximum length of an expanded message.
 const MESSAGE_CHARS: usize = 3_000;
 
-/// The name of the tool, which the system prompt mentions.
-pub(crate) const NAME: &str = "recall";
-
 #[derive(Debug)]
 pub(super) struct Recall;
 
@@ -49,7 +46,7 @@ pub(super) struct Arguments {
 
 impl Tool for Recall {
     type Arguments = Arguments;
-    const NAME: &'static str = NAME;
+    const NAME: &'static str = "recall";
     const ABOUT: &'static str = "\
         Search the full session history before this turn, including messages and tool results \
         that are no longer in context, and the user's memory of earlier sessions. Use it when you \
@@ -84,13 +81,8 @@ async fn passages(context: &ToolContext, question: String) -> Result<Vec<Passage
     let recall = Arc::clone(&context.recall);
     let before = context.turn;
     let search = move |log: &Log| {
-        let request = RecallRequest {
-            question: &question,
-            // More than needed, because earlier searches are left out.
-            count: MAX_PASSAGES * 2,
-            chars: PASSAGE_CHARS,
-            before,
-        };
+        // More than needed, because earlier searches are left out.
+        let request = RecallRequest::new(&question, MAX_PASSAGES * 2, PASSAGE_CHARS).before(before);
         let found = recall.search(log, &session, &request)?;
         let tip = log.session(&session)?.tip;
         let mut own = Vec::new();
@@ -134,8 +126,8 @@ fn name(numbering: &Numbering, position: u64) -> String {
 
 fn why(reason: &Reason) -> String {
     match reason {
-        Reason::Words(words) => format!("has: {}", words.join(", ")),
-        Reason::Neighbour(_) => "next to a matching message".to_owned(),
+        Reason::Words(words) => format!("matches: {}", words.join(", ")),
+        Reason::Neighbor(_) => "next to a matching message".to_owned(),
         Reason::Date => "the date matches".to_owned(),
         Reason::Instruction => "a standing instruction".to_owned(),
         Reason::Preference => "a preference".to_owned(),
@@ -186,8 +178,8 @@ async fn expand(
     let range = position.saturating_sub(AROUND + 1)..(position + AROUND).min(tip.position());
     let entries = context.on_log(move |log| log.entries_in(tip, range)).await?;
     let shown = entries.iter().map(|entry| {
-        let text = text_of(&entry.message(parse_stored));
-        let text = waterline::truncate::line(text.trim(), MESSAGE_CHARS);
+        let whole = text_of(&entry.message(parse_stored));
+        let text = waterline::truncate::line(whole.trim(), MESSAGE_CHARS);
         format!("[{}, {}]\n{text}", name(numbering, entry.position), entry.role.name())
     });
     Ok(Output::text(shown.collect::<Vec<_>>().join("\n\n")))

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::walk::{MAX_FILES, Missed, walk};
+use super::walk::{MAX_FILES, Missed, Scope, walk};
 use super::{Capability, Failure, Output, Subject, Tool, ToolContext};
 use waterline_sandbox::{Workspace, open_in};
 
@@ -32,9 +32,12 @@ pub(super) struct Arguments {
     /// The directory or file to search. Default: the working directory.
     #[serde(default)]
     path: String,
-    /// Search only files whose path matches this glob, such as `**/*.rs`.
+    /// Search only files whose path below `path` matches this glob, such as `**/*.rs`.
     #[serde(default)]
     files: Option<String>,
+    /// Search ignored files and generated directories too. Default: false.
+    #[serde(default)]
+    include_ignored: bool,
 }
 
 impl Tool for SearchFiles {
@@ -42,8 +45,9 @@ impl Tool for SearchFiles {
     const NAME: &'static str = "search_files";
     const ABOUT: &'static str = "\
         Search text files for lines that match a regular expression, recursively. Returns \
-        `path:line: text`, at most 100 lines. Skips binary files, .git, node_modules and \
-        __pycache__, and does not follow symbolic links. Use find_files to search file names.";
+        `path:line: text`, at most 100 lines. Skips binary files, .git, what .gitignore names, and \
+        generated directories such as node_modules, .venv and target; does not follow symbolic \
+        links. Use find_files to search file names.";
     const CAPABILITY: Capability = Capability::Read;
 
     fn subject(arguments: &Value) -> Subject {
@@ -64,22 +68,24 @@ fn search(
     arguments: &Arguments,
     max_files: usize,
 ) -> Result<String, Failure> {
-    let Arguments { pattern, path, files } = arguments;
+    let Arguments { pattern, path, files, include_ignored } = arguments;
+    let scope = Scope { max_files, include_ignored: *include_ignored };
     let wanted = Regex::new(pattern)
         .map_err(|error| Failure::new(format!("Invalid regular expression: {error}")))?;
     let glob = files
         .as_ref()
         .map(|files| GlobBuilder::new(files).literal_separator(true).build())
         .transpose();
-    let glob =
-        glob.map_err(|error| Failure::new(error.to_string()))?.map(|glob| glob.compile_matcher());
+    let glob = glob
+        .map_err(|error| Failure::new(format!("Invalid glob: {error}.")))?
+        .map(|glob| glob.compile_matcher());
     let mut search = Search { wanted, found: Vec::new(), long_lines: Vec::new(), unread: 0 };
     let mut missed = if let Some(file) = open_file(workspace, path)? {
         let text =
             text(file)?.ok_or_else(|| Failure::new(format!("{path} is not a text file.")))?;
         Missed { more: !search.lines(text, path)?, ..Missed::default() }
     } else {
-        walk(workspace, path, max_files, |file| {
+        walk(workspace, path, scope, |file| {
             let is_selected = glob.as_ref().is_none_or(|glob| glob.is_match(file.inside));
             !is_selected || search.search_file(open_in(file.dir, file.name), &file.path())
         })?
@@ -88,6 +94,7 @@ fn search(
     let Search { mut found, long_lines, .. } = search;
     if found.is_empty() {
         found.push(format!("[no lines match {pattern}]"));
+        found.extend(missed.ignored_line());
     }
     found.extend(long_lines);
     found.extend(missed.lines("pattern"));
@@ -173,7 +180,11 @@ impl Search {
             if self.found.len() == MAX_FOUND {
                 return Ok(false);
             }
-            let shown: String = text.trim_end().chars().take(LINE_CHARS).collect();
+            let text = text.trim_end();
+            let mut shown: String = text.chars().take(LINE_CHARS).collect();
+            if shown.len() < text.len() {
+                shown.push_str(" [line truncated]");
+            }
             self.found.push(format!("{path}:{number}: {shown}"));
         }
         Ok(true)
@@ -185,7 +196,8 @@ mod tests {
     use super::*;
 
     fn arguments(pattern: &str, path: &str) -> Arguments {
-        Arguments { pattern: pattern.to_owned(), path: path.to_owned(), files: None }
+        let (pattern, path) = (pattern.to_owned(), path.to_owned());
+        Arguments { pattern, path, files: None, include_ignored: false }
     }
 
     #[test]
@@ -241,6 +253,14 @@ mod tests {
         std::fs::write(&path, format!("{}high\n", "low tide\n".repeat(1_500_000))).unwrap();
         let found = search(&workspace, &arguments("^high", "outputs"), MAX_FILES).unwrap();
         assert_eq!(found, "outputs/lines:1500001: high");
+        std::fs::write(&path, format!("{}\n{}\n", "h".repeat(LINE_CHARS), "h".repeat(301)))
+            .unwrap();
+        let found = search(&workspace, &arguments("h", "outputs"), MAX_FILES).unwrap();
+        let shown = "h".repeat(LINE_CHARS);
+        assert_eq!(
+            found,
+            format!("outputs/lines:1: {shown}\noutputs/lines:2: {shown} [line truncated]")
+        );
         std::fs::write(&path, format!("{}high\nhigher\n", "low ".repeat(3_000_000))).unwrap();
         let found = search(&workspace, &arguments("high", "outputs"), MAX_FILES).unwrap();
         let (first, second) = found.split_once('\n').unwrap();

@@ -45,7 +45,7 @@ impl Tool for TodoWrite {
         let in_progress = todos.iter().filter(|todo| todo.status == Status::InProgress).count();
         if in_progress > 1 {
             return Err(Failure::new(format!(
-                "{in_progress} tasks are in progress; at most one may be."
+                "{in_progress} tasks are in progress; at most one may be in progress."
             )));
         }
         if todos.iter().any(|todo| todo.content.trim().is_empty()) {

@@ -32,7 +32,7 @@ use super::todo::{TodoRead, TodoWrite};
 use super::write_file::WriteFile;
 use crate::error::AgentError;
 use crate::state::Local;
-use waterline_sandbox::Shell;
+use waterline_sandbox::{Network, Shell};
 
 /// The status of a tool in a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,18 +65,26 @@ pub type Tiers<'a> = Vec<(&'a Arc<dyn Callable>, Tier)>;
 #[derive(Clone)]
 pub struct Toolbox {
     tools: Vec<Entry>,
+    /// The shell of the tool that runs commands.
+    shell: Option<Arc<Shell>>,
 }
 
 #[derive(Clone)]
 struct Entry {
     tool: Arc<dyn Callable>,
     enabled: bool,
-    place: Place,
+    place: ToolSlot,
+}
+
+impl Entry {
+    fn new(tool: Arc<dyn Callable>) -> Self {
+        Self { enabled: tool.enabled_by_default(), tool, place: ToolSlot::List }
+    }
 }
 
 /// Where a tool is described to the model.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ToolSlot {
     /// In the tool list.
     List,
     /// In the system prompt.
@@ -91,18 +99,35 @@ pub(crate) const SERVER_SEPARATOR: &str = "__";
 /// Maximum length of a short description.
 const SHORT_CHARS: usize = 80;
 
+/// Returns the tool that runs commands in a shell.
+fn commands(shell: Arc<Shell>) -> Arc<dyn Callable> {
+    Arc::new(RunBashCommand(shell))
+}
+
 impl Toolbox {
     /// Returns a toolbox with the built-in tools.
     #[must_use]
     pub fn new(shell: Arc<Shell>) -> Self {
-        let tools: Vec<Arc<dyn Callable>> = vec![
+        Self::built_in(Some(shell))
+    }
+
+    /// Returns a toolbox with the built-in tools, but without commands.
+    #[must_use]
+    pub fn without_commands() -> Self {
+        Self::built_in(None)
+    }
+
+    fn built_in(shell: Option<Arc<Shell>>) -> Self {
+        let commands = shell.clone().map(commands);
+        let files: Vec<Arc<dyn Callable>> = vec![
             Arc::new(ReadFile),
             Arc::new(WriteFile),
             Arc::new(EditFile),
             Arc::new(ListFiles),
             Arc::new(FindFiles),
             Arc::new(SearchFiles),
-            Arc::new(RunBashCommand(shell)),
+        ];
+        let others: Vec<Arc<dyn Callable>> = vec![
             Arc::new(Now),
             Arc::new(TodoWrite),
             Arc::new(TodoRead),
@@ -116,12 +141,32 @@ impl Toolbox {
             Arc::new(CallTool),
             Arc::new(DescribeTool),
         ];
-        let entry = |tool: Arc<dyn Callable>| Entry {
-            enabled: tool.enabled_by_default(),
-            tool,
-            place: Place::List,
-        };
-        Self { tools: tools.into_iter().map(entry).collect() }
+        let tools = files.into_iter().chain(commands).chain(others);
+        Self { tools: tools.map(Entry::new).collect(), shell }
+    }
+
+    /// Adds the tool that runs commands.
+    ///
+    /// # Errors
+    /// When it is there already.
+    pub fn add_commands(&mut self, shell: Arc<Shell>) -> Result<(), AgentError> {
+        self.add(commands(Arc::clone(&shell)))?;
+        self.shell = Some(shell);
+        Ok(())
+    }
+
+    /// Changes what commands may reach over the network.
+    pub fn set_network(&mut self, network: Network) {
+        let Some(shell) = &self.shell else { return };
+        let mut shell = Shell::clone(shell);
+        shell.network = network;
+        let shell = Arc::new(shell);
+        let tool = commands(Arc::clone(&shell));
+        let is_same = |entry: &&mut Entry| entry.tool.name() == tool.name();
+        if let Some(entry) = self.tools.iter_mut().find(is_same) {
+            entry.tool = tool;
+        }
+        self.shell = Some(shell);
     }
 
     /// Adds a tool at the end. Names must be unique: an approval for one tool must not apply to
@@ -133,7 +178,7 @@ impl Toolbox {
         if self.find(tool.name()).is_some() {
             return Err(AgentError::DuplicateTool(tool.name().to_owned()));
         }
-        self.tools.push(Entry { enabled: tool.enabled_by_default(), tool, place: Place::List });
+        self.tools.push(Entry::new(tool));
         Ok(())
     }
 
@@ -143,7 +188,10 @@ impl Toolbox {
     /// When no tool matches.
     pub fn switch(&mut self, pattern: &str, enabled: bool) -> Result<(), AgentError> {
         let glob = Glob::new(pattern)
-            .map_err(|error| AgentError::Setting(error.to_string()))?
+            .map_err(|error| AgentError::InvalidSetting {
+                place: pattern.into(),
+                cause: error.into(),
+            })?
             .compile_matcher();
         let mut any = false;
         for entry in self.tools.iter_mut().filter(|entry| glob.is_match(entry.tool.name())) {
@@ -214,7 +262,7 @@ impl Toolbox {
     pub fn definitions(&self) -> Vec<wire::Tool> {
         self.tools
             .iter()
-            .filter(|entry| entry.enabled && entry.place == Place::List)
+            .filter(|entry| entry.enabled && entry.place == ToolSlot::List)
             .map(|entry| definition(&*entry.tool))
             .collect()
     }
@@ -228,7 +276,7 @@ impl Toolbox {
             let is_fixed = name == super::CALL_TOOL || always.iter().any(|named| named == name);
             let is_listed = is_fixed || entry.enabled && left > 0;
             left -= usize::from(is_listed && !is_fixed);
-            entry.place = if is_listed { Place::List } else { Place::Prompt };
+            entry.place = if is_listed { ToolSlot::List } else { ToolSlot::Prompt };
         }
     }
 
@@ -237,7 +285,7 @@ impl Toolbox {
     /// prompt. Returns their number.
     pub(crate) fn limit_tokens(&mut self, counter: &Counter, budget: usize) -> usize {
         let tokens = |entry: &Entry| counter.tool(&definition(&*entry.tool));
-        let is_listed = |entry: &&Entry| entry.enabled && entry.place == Place::List;
+        let is_listed = |entry: &&Entry| entry.enabled && entry.place == ToolSlot::List;
         let all: usize = self.tools.iter().filter(is_listed).map(tokens).sum();
         if all <= budget {
             return 0;
@@ -250,7 +298,7 @@ impl Toolbox {
         for entry in self.tools.iter_mut().filter(|entry| entry.enabled && !is_own(entry)) {
             let size = tokens(entry);
             if size > left {
-                entry.place = Place::PromptInShort;
+                entry.place = ToolSlot::PromptInShort;
                 count += 1;
             }
             left = left.saturating_sub(size);
@@ -281,11 +329,18 @@ impl Toolbox {
         let line = |entry: &Entry| {
             let name = entry.tool.name();
             match entry.place {
-                Place::List => None,
-                Place::Prompt => self.description(name),
-                Place::PromptInShort => {
-                    let about = entry.tool.about().lines().next().unwrap_or_default();
-                    let about: String = about.chars().take(SHORT_CHARS).collect();
+                ToolSlot::List => None,
+                ToolSlot::Prompt => self.description(name),
+                ToolSlot::PromptInShort => {
+                    let about: String = entry
+                        .tool
+                        .about()
+                        .lines()
+                        .next()
+                        .unwrap_or_default()
+                        .chars()
+                        .take(SHORT_CHARS)
+                        .collect();
                     Some(format!("{name}: {about} (call {DESCRIBE_TOOL} for its arguments)"))
                 }
             }

@@ -7,16 +7,16 @@ use waterline_sandbox::Workspace;
 use waterline_sandbox::workspace::{FILE_BYTES, FileAt};
 
 use super::{Capability, Failure, Output, Subject, Tool, ToolContext};
-use crate::changes::FileDiff;
+use crate::changes::FileWrite;
 use crate::describe::{protected_path, text, values};
+use crate::reason::counted;
 
 #[derive(Debug)]
 pub(super) struct WriteFile;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct Arguments {
-    /// The file: relative to the working directory, or absolute. Missing
-    /// directories are created.
+    /// The file: relative to the working directory, or absolute. Missing directories are created.
     path: String,
     /// The complete content of the file.
     content: String,
@@ -55,23 +55,27 @@ impl Tool for WriteFile {
                 let is_new = writer.write(&arguments.path, arguments.content.as_bytes())?;
                 let what = if is_new { "Created" } else { "Overwrote" };
                 Ok(Output::text(format!(
-                    "{what} {} ({} bytes)",
+                    "{what} {} ({})",
                     arguments.path,
-                    arguments.content.len()
+                    counted(arguments.content.len() as u64, "byte")
                 )))
             })
             .await
     }
 
-    fn preview(arguments: &Arguments, workspace: &Workspace) -> Option<FileDiff> {
+    fn settled(arguments: &Arguments, workspace: &Workspace) -> Option<Result<String, String>> {
         let Arguments { path, content } = arguments;
         let real = workspace.resolve(path).ok()?;
         match workspace.file_at(&real.display().to_string(), FILE_BYTES).ok()? {
-            FileAt::Missing => Some(FileDiff::new(path, None, Some(content.as_bytes()))),
-            FileAt::File { bytes, .. } => {
-                Some(FileDiff::new(path, Some(&bytes), Some(content.as_bytes())))
+            FileAt::File { bytes, .. } if bytes == content.as_bytes() => {
+                Some(Ok(format!("{path} already has this content; it was not written.")))
             }
-            FileAt::Large { .. } | FileAt::Other => None,
+            _ => None,
         }
+    }
+
+    fn planned_write(arguments: &Arguments, _: &Workspace) -> Option<FileWrite> {
+        let Arguments { path, content } = arguments;
+        Some(FileWrite::new(path, content.as_bytes()))
     }
 }

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use waterline_agent::approval::{Mode, Ruling};
 use waterline_agent::tool::Toolbox;
 use waterline_agent::{AgentConfig, Ending, UserInput, WorkingDirectory, skill};
-use waterline_sandbox::Shell;
 use waterline_sandbox::small_file::Directory;
+use waterline_sandbox::{Shell, UserGit};
 
 use crate::test_bed::{Line, TestBed, model, says};
 use crate::yard::{SECRET, Yard, pipe};
@@ -35,6 +35,7 @@ pub(crate) fn confined_trials() -> Vec<Trial> {
         commands_of_the_model_are_confined,
         commands_of_the_model_change_protected_paths_only_by_name,
         git_works_in_a_linked_worktree,
+        a_commit_has_the_identity_of_the_user,
         many_commands_leave_no_processes,
     ]
 }
@@ -237,16 +238,16 @@ fn commands_of_the_model_change_protected_paths_only_by_name(yard: &Yard) {
         bash("true", &["unknown"]),
         bash("echo new > .husky/pre-commit; cat .husky/pre-commit", &[".husky"]),
     ];
+    let bed = TestBed::new();
     let results = results(
-        &TestBed::new(),
+        &bed,
         |config| {
             let mut shell = Shell::new();
             shell.environment = vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())];
             config.toolbox = Toolbox::new(Arc::new(shell));
             config.grants = vec![yard.grant("granted", "")];
-            // The user allows every command.
-            config.approval.rules =
-                vec![waterline_agent::approval::rule("*", "", Ruling::Allow).unwrap()];
+            // A rule would not cover the protected paths that a command names.
+            config.approval.check = Some(Arc::new(|_, _| Some(Ruling::Allow)));
         },
         calls,
     );
@@ -254,8 +255,15 @@ fn commands_of_the_model_change_protected_paths_only_by_name(yard: &Yard) {
     assert!(results[1].starts_with("done\n[") && results[1].contains(".envrc"), "{results:?}");
     assert!(results[2].contains("\"unknown\" is not a protected path"), "{results:?}");
     assert_eq!(results[3], "new");
-    assert!(yard.granted("free.txt").exists() && yard.granted(".envrc.blocked").exists());
-    assert!(!yard.granted(".envrc").exists());
+    // What was blocked leaves the project, and the model learns where it is.
+    let blocked = bed.workspace().join("blocked/granted/.envrc");
+    assert!(results[1].contains(&format!("moved to {}", blocked.display())), "{results:?}");
+    assert_eq!(std::fs::read_to_string(blocked).unwrap(), "new\n");
+    let mut left: Vec<_> = std::fs::read_dir(yard.granted("")).unwrap().flatten().collect();
+    left.retain(|entry| entry.file_name() != "g.txt");
+    let mut left: Vec<_> = left.iter().map(|entry| entry.file_name()).collect();
+    left.sort();
+    assert_eq!(left, [".husky", "free.txt"]);
 }
 
 fn commands_of_the_model_are_confined(yard: &Yard) {
@@ -314,7 +322,7 @@ fn file_tools_recognize_what_a_git_configuration_leads_to(yard: &Yard) {
         calls,
     );
     let path = inside("tools/free");
-    only_the_last_succeeds(&results, &format!("Created {path} (1 bytes)"));
+    only_the_last_succeeds(&results, &format!("Created {path} (1 byte)"));
     for name in ["tools/hooks/pre-commit", "store/config", ".husky/post-merge"] {
         assert!(!yard.granted(name).exists(), "{name}");
     }
@@ -387,11 +395,52 @@ fn git_works_in_a_linked_worktree(yard: &Yard) {
             shell.environment = vec![("PATH".to_owned(), "/usr/bin:/bin".to_owned())];
             config.toolbox = Toolbox::new(Arc::new(shell));
             config.grants = vec![yard.grant("granted/tree", ""), yard.grant("granted/fake", "")];
-            config.approval.rules =
-                vec![waterline_agent::approval::rule("*", "", Ruling::Allow).unwrap()];
+            config.approval.check = Some(Arc::new(|_, _| Some(Ruling::Allow)));
         },
         calls,
     );
     assert!(results[..3].iter().all(|result| result.starts_with("failed: ")), "{results:?}");
     assert_eq!((&*results[3], &*results[4]), ("one", "two\none"), "{results:?}");
+}
+
+/// The home directory of a command is its workspace, where git finds no identity. Newer versions of
+/// git also try to leave the session after each commit.
+fn a_commit_has_the_identity_of_the_user(yard: &Yard) {
+    let home = yard.spare("home");
+    let own = "[user]\n\tname = Ann Lee\n\temail = ann@example.org\n";
+    std::fs::create_dir_all(&home).unwrap();
+    std::fs::write(home.join(".gitconfig"), own).unwrap();
+    let path = "/usr/local/bin:/usr/bin:/bin";
+    let git = |arguments: &str| {
+        let mut command = std::process::Command::new("git");
+        command.env_clear().env("PATH", path).env("HOME", &home);
+        command.args(arguments.split(' ')).current_dir(yard.granted("")).output()
+    };
+    if git("init -q .").is_err() {
+        return;
+    }
+    let bash = |command: &str, protected: &[&str]| {
+        let command = format!("cd '{}' && {command}", yard.granted("").display());
+        ("run_bash_command", json!({"command": command, "protected": protected}))
+    };
+    let commit = "git add g.txt && git commit -q -m one && git log --format='%an %ce'";
+    let calls = vec![bash("env", &[]), bash(commit, &[".git"])];
+    let results = results(
+        &TestBed::new(),
+        |config| {
+            let mut shell = Shell::new();
+            shell.environment = vec![("PATH".to_owned(), path.to_owned())];
+            shell.git = Some(UserGit::new(|name| match name {
+                "PATH" => Some(path.to_owned()),
+                "HOME" => Some(home.display().to_string()),
+                _ => None,
+            }));
+            config.toolbox = Toolbox::new(Arc::new(shell));
+            config.grants = vec![yard.grant("granted", "")];
+            config.approval.check = Some(Arc::new(|_, _| Some(Ruling::Allow)));
+        },
+        calls,
+    );
+    assert!(!results[0].contains("Ann Lee"), "only a command that may commit: {results:?}");
+    assert_eq!(results[1], "Ann Lee ann@example.org", "{results:?}");
 }

@@ -6,22 +6,23 @@ command-help = List the commands and keys, or explain one command
 command-status = Show the status of the session
 command-current = Show the session, its messages, its workspace and its sub-agents
 command-context = Show what is in the context; summary: the summaries of folded messages; why N: why message N is in it or not; pin N: keep message N in every fold; clear: empty it; undo: undo the last fold or clear
-command-compact = Fold the context now: shows what would change, then asks
+command-compact = Fold the context now: shows what would change, then asks; a focus names what a model's summary must keep, such as /compact the open bugs
 command-config = Show the settings, or change one for this session
 command-sessions = List the sessions
 command-load = Switch to another session
 command-resume = Resume an interrupted turn
-command-fork = Continue in a copy of the session, from here or from after message N
-command-rewind = Go back N turns (default: 1), with the files they changed; /redo restores them
+command-fork = Continue in a fork of the session, from here or from after message N
 command-undo = Undo the last turn, or the last N, with the files they changed; /redo restores them
-command-redo = Restore what the last /undo, /rewind or /restore removed; again for the one before
+command-redo = Reverse the last /undo or /restore; repeat to go further
 command-branches = List the branches of this session; with an ID, switch to one
 command-checkpoints = List the checkpoints of this session
-command-restore = Restore the messages, the state and the files of checkpoint N; /redo goes forward again
+command-restore = Restore the messages, the state and the files of checkpoint N; /redo reverses this
 command-memory = List, search or change what later sessions remember
 command-recall = Search all messages of this session
 command-skill = List the skills, turn one on, or turn it off
 command-tools = List the tools and whether the model can use them
+command-allow-dir = Let the agent access this directory too, in this session; DIR:ro for read-only access
+command-allow-host = Allow commands to reach this host, in this session: crates.io, *.pypi.org, localhost:8080
 command-todos = Show the task list
 command-unfold = Show call N, or the last one, in full (Ctrl-O)
 command-artifact = List the long outputs of this session, or show one, from LINE or all of it
@@ -30,7 +31,7 @@ command-clear = Start with an empty context; nothing is deleted (/context undo r
 command-reset = Start a new session
 command-cancel = Stop the running turn, or cancel a pending question or approval
 command-steer = Send a message to the running turn; between turns it is sent as usual
-command-model = Show the model and the available ones; with a NAME, switch to it; prefer NAME uses it in new sessions
+command-model = Show the model and the available ones; with a NAME, switch to it; prefer NAME uses it in new sessions, prefer session NAME whenever this session is opened
 command-cost = Show the tokens and the price of this session and its sub-agents
 command-export = Write this session to a file: JSON lines, or Markdown if it is FILE.md
 command-quit = Quit; the session is kept
@@ -55,22 +56,29 @@ branches-interrupted = interrupted answer: { $message }
 cancel-done = Cancelled
 cancel-nothing = Nothing is running
 
+## chat/commands/checkpoints.rs, command/sessions/checkpoints.rs
+
+checkpoints-none = No checkpoints
+
 ## chat/commands/clean.rs
 
 chat-clean-nothing = Nothing to clean
-chat-clean-question = { $workspaces ->
-    [one] { $workspaces } workspace
-   *[other] { $workspaces } workspaces
-} unused for { $workspace_days ->
-    [one] { $workspace_days } day
-   *[other] { $workspace_days } days
-} and { $sessions ->
-    [one] { $sessions } session
-   *[other] { $sessions } sessions
-} unused for { $session_days ->
-    [one] { $session_days } day
-   *[other] { $session_days } days
-} would be deleted. Delete them?
+chat-clean-question = Delete { $what }?
+chat-clean-workspaces = { $count ->
+    [one] 1 workspace
+   *[other] { $count } workspaces
+} unused for { $days ->
+    [one] 1 day
+   *[other] { $days } days
+}
+chat-clean-sessions = { $count ->
+    [one] 1 session
+   *[other] { $count } sessions
+} unused for { $days ->
+    [one] 1 day
+   *[other] { $days } days
+}
+chat-clean-both = { $workspaces } and { $sessions }
 chat-clean-done = Deleted
 chat-clean-declined = Nothing was deleted
 
@@ -79,11 +87,12 @@ chat-clean-declined = Nothing was deleted
 old-sessions = { $count ->
         [one] 1 session has
        *[other] { $count } sessions have
-    } not been used for { $days } days; delete with /clean or `waterline sessions clean`
+    } not been used for { $days } days; delete them with /clean or `waterline sessions clean`
+old-sessions-more = { "  " }and { $count } more
 old-sessions-question = { $count ->
         [one] 1 session has
        *[other] { $count } sessions have
-    } not been used for { $days } days. Delete? [y/N/never]{" "}
+    } not been used for { $days } days. Delete? [y/N/never]
 
 ## chat/commands/clear.rs
 
@@ -92,6 +101,7 @@ clear-done = The context is empty; all messages are kept, and /recall finds them
 ## chat/commands/compact.rs
 
 compact-nothing = Nothing to fold
+compact-too-little = Nothing worth folding: it would free only { $freed } of { $before } tokens. /compact FOCUS folds anyway, with a summary about FOCUS
 compact-declined = Nothing was folded
 compact-question = Fold?
 compact-totals = { $before } → { $after } tokens: { $kept ->
@@ -104,6 +114,7 @@ compact-totals = { $before } → { $after } tokens: { $kept ->
     [0] {""}
    *[other] , { $omitted } omitted
 }; nothing is deleted
+compact-row = { $messages }: { $treatment } – { $reason }
 compact-more-slots = … { $count } more
 compact-replacement = The model will read instead:
 compact-summary-by-model = A model will write the summary
@@ -117,19 +128,20 @@ compact-more-lines = … { $count ->
 setting-policy-keys = Any key of the policy can be set too: `waterline policy show NAME` lists them
 setting-other-policy = { $key } belongs to the policy { $preset }, but { $policy } is in use; switch with /config policy { $preset }
 setting-not-set = not set
-setting-unknown = no setting is named { $key }; the settings are { $settings }, and the keys of the policy
-setting-steps-invalid = agent_max_steps = { $value } is invalid; it must be a whole number from 1 to 1000
+setting-unknown = No setting is named { $key }; the settings are { $settings }, and the keys of the policy
+setting-steps-invalid = agent.steps = { $value } is invalid; it must be a whole number from 1 to 1000
 setting-conflict = this conflicts with the flags or the config
 setting-adjusted = { $key } is now { $value }: it must be lower than fold.high
 
 ## chat/commands/policy_keys.rs
 
-policy-key-unknown = no key is named { $key }; `waterline policy keys` lists them
-policy-key-suggestions = no key is named { $key }; similar keys: { $keys }
+policy-key-unknown = No key is named { $key }; `waterline policy keys` lists them
+policy-key-suggestions = No key is named { $key }; similar keys: { $keys }
 
 ## chat/commands/context.rs
 
-context-no-summary = No summary: nothing has been folded yet
+context-no-summary = No summary
+context-not-folded = No summary: nothing has been folded yet
 context-cleared = This message was cleared from the context; /context undo restores it
 context-no-message = There is no message { $number }; /context shows the numbers
 context-next-call = It will be sent unchanged with the next call
@@ -166,12 +178,21 @@ context-older-turns = … { $count ->
    *[other] { $count } older turns
 }
 context-turn = turn { $turn } [{ $message }] { $text }
+context-limit-messages = { $count ->
+    [one] 1 message
+   *[other] { $count } messages
+} in the context; the oldest are dropped above { $max }
+context-limit-turns = { $count ->
+    [one] 1 turn
+   *[other] { $count } turns
+} in the context; the oldest are dropped above { $max }
 context-total = { $used } tokens; a fold starts at { $high }; window: { $window } for the prompt and { $answer } for the answer
 
 ## chat/commands/cost.rs
 
 cost-calls = Calls: { $count }
 cost-prompt-tokens = Prompt tokens: { $tokens } ({ $share }% from the cache)
+cost-prompt-tokens-uncached = Prompt tokens: { $tokens }
 cost-answer-tokens = Answer tokens: { $tokens }
 cost-price = Price: { $price }
 cost-price-unknown = Price: unknown for { $model }; set `price` under [models."{ $model }"] in the config, or add the model to prices.toml
@@ -226,9 +247,21 @@ help-mentions = @name mentions a tool, a skill or a role; #file, #"a file", #dir
 
 ## chat/commands/load.rs
 
+allow-dir-which = Which directory? For example /allow-dir ~/data, or /allow-dir ~/data:ro to read it only
+allow-dir-write = In this session the agent may read and change files in { $path }
+allow-dir-read = In this session the agent may read { $path }
+allow-host-which = Which host? For example /allow-host crates.io
+allow-host-any = Commands may already reach every host
+allow-host-done = In this session commands may reach { $host }
 load-which = Which session? /sessions lists them
 load-ambiguous = Several sessions match; give more of the id:
 load-unknown = There is no session { $id }; /sessions lists them
+resume-elsewhere = This session works in { $path }, where it worked before; --workspace here moves it to the current directory
+resume-remembered = Continuing with { $model } at { $address }, which this session used before; --model or --base-url chooses another
+resume-offline-question = The interrupted turn began with { $model }, which is not available now. Let the offline model continue it?
+resume-kept-open = The turn stays interrupted. /model NAME chooses a model; /resume continues the turn
+resume-gone = { $path }, where this session worked, no longer exists
+chat-also-open = Another chat has this session open. Only one of them can work at a time
 load-done = Loaded session: { $id }
 
 ## chat/commands/memory.rs
@@ -237,16 +270,19 @@ memory-off = Memory is off. Turn it on with --memory DIR, or with `memory = true
 memory-empty = The memory is empty. /memory add TEXT adds a fact
 memory-no-match = No matches in the memory
 memory-added = Added. Later sessions will know it
-memory-known = The memory has this already
+memory-known = This is already in the memory
 memory-replaced = Replaced: { $earlier }
 memory-forgotten = Forgotten: { $fact }
 memory-secret = Not written to memory: the text seems to contain a key or a password
+memory-not-regular = memory file { $path } is not a regular file; move it away to create a new one
+memory-too-large = memory file { $path } is larger than 4 MB; shorten it
+memory-busy = another program keeps changing { $path }; try again later
 memory-nothing = Nothing to remember: write the fact after /memory add
 memory-no-such =
     { $count ->
-        [0] There is no memory { $number }; the memory is empty
-        [one] There is no memory { $number }; there is only 1
-       *[other] There is no memory { $number }; the numbers go from 1 to { $count }
+        [0] There is no fact { $number }; the memory is empty
+        [one] There is no fact { $number }; the memory has only one
+       *[other] There is no fact { $number }; the numbers go from 1 to { $count }
     }
 memory-instructions = Instructions
 memory-preferences = Preferences
@@ -254,15 +290,16 @@ memory-facts = Facts
 memory-superseded = Superseded
 memory-found-superseded = superseded, { $day }
 memory-newest = Newest lines of the daily files
+memory-day = ({ $day })
 memory-source = { $message ->
     [0] ({ $day }, session { $session })
    *[other] ({ $day }, session { $session }, message { $message })
 }
-memory-recognised = Remembered for later sessions (/memory forget removes it): { $text }
-memory-recognised-replaced = Remembered for later sessions (/memory forget removes it): { $text } – instead of: { $earlier }
-memory-rule-left-out = Too many rules: this one is no longer given to the model (/memory forget removes rules): { $text }
+memory-recognized = Remembered for later sessions (/memory forget removes it): { $text }
+memory-recognized-replaced = Remembered for later sessions (/memory forget removes it): { $text } – instead of: { $earlier }
+memory-rule-left-out = Too many standing instructions: this one is no longer sent to the model (/memory forget N removes one): { $text }
 memory-template = No longer remembered, because you sent it in more than three sessions, as a template does (write it into MEMORY.md to keep it): { $text }
-memory-recognised-session = Kept for this session: { $text }
+memory-recognized-session = Kept for this session: { $text }
 memory-review =
     { $count ->
         [one] Learned in this session (/memory forget N removes it):
@@ -273,19 +310,22 @@ memory-review =
 
 model-changed = Now using { $name }
 model-current = { $name } ({ $window } tokens)
+model-not-listed = { $address } does not list the model { $model }; in a chat /model lists those it has
 model-list-server = At { $url }: { $names }
 model-list-config = In the config: { $names }
 model-preferred = New sessions use { $name }, unless --model names another
 model-preferred-none = No preferred model; /model prefer NAME sets one
 model-preferred-set = New sessions now use { $name }, unless --model names another
 model-preferred-removed = The preferred model is removed
-model-preferred-not-found = A new session would not find { $name }; set its base_url under [models."{ $name }"] in the config
+model-preferred-here = This session uses { $name } when it is opened, unless --model names another
+model-preferred-here-none = This session prefers no model; /model prefer session NAME sets one
+model-preferred-here-unknown = no model { $name } under [models] in the config; a session can prefer only a model that is described there
 
 ## chat/commands/recall.rs
 
 recall-no-match = No matches in this session
-recall-words = has: { $words }
-recall-neighbour = next to a matching message
+recall-words = matches: { $words }
+recall-neighbor = next to a matching message
 recall-session = in a matching session
 recall-speaker = written by the person you named
 recall-date = from the date you named
@@ -312,7 +352,9 @@ chat-sessions-messages = messages
 chat-sessions-used = used
 chat-sessions-model = model
 chat-sessions-title = title
-chat-sessions-more = … { $count } more
+chat-sessions-more = … and { $count } more; `waterline sessions list --all` lists them
+chat-sessions-elsewhere = In other directories:
+chat-sessions-here = Here:
 
 ## chat/commands/skill.rs
 
@@ -328,7 +370,7 @@ status-session = session
 status-model = model
 model-origin-fallback = fallback
 model-origin-role = set by the role
-model-origin-flag = set at the start
+model-origin-flag = set with --model
 model-origin-command = chosen with /model
 model-origin-preferred = preferred
 model-origin-automatic = chosen automatically
@@ -336,16 +378,20 @@ status-policy = policy
 status-role = role
 status-skill = skill
 status-turn = last turn
+status-run = run id
+status-mentions = mentions
+status-uploads = uploads
 status-turn-question = waiting for your answer: { $question }
 status-turn-approval = waiting for your approval of { $tool }
 status-turn-interrupted = interrupted; /resume continues it
 status-turn-finished = finished
 status-context = context
+status-context-tokens = { $used } tokens; a fold starts at { $high } ({ $level })
 status-window = window
 status-window-tokens = { $prompt } tokens for the prompt, { $answer } for the answer ({ $source })
 window-source-setting = configured
 window-source-server = reported by the server
-window-source-catalogue = from the built-in table
+window-source-learned = learned from a refusal by the server at { $address }; --window sets another
 window-source-guess = a guess; set it with --window
 status-folds = folds
 status-approval = approval
@@ -353,9 +399,10 @@ status-commands = commands
 status-commands-sandboxed = confined by the kernel
 status-commands-unconfined = not confined ({ $why })
 status-network = network
-status-network-on = commands may use it
-status-network-off = not for commands
-status-directory = working directory
+status-network-on = allowed for commands
+status-network-unconfined = allowed for commands: they are not confined
+status-network-off = blocked for commands
+status-directory = directory
 status-network-hosts = commands may reach { $hosts }
 status-workspace = workspace
 status-grants = granted
@@ -369,6 +416,32 @@ level-critical = critical
 ## chat/commands/steer.rs
 
 steer-empty = Nothing to send. While a turn runs, any line you type steers it
+
+## chat/commands/tools.rs
+
+tier-discovered = discovered
+tier-enabled = enabled
+tier-visible = visible
+tiers-legend = discovered: off until mentioned; enabled: reachable through call_tool; visible: in the model's list
+tool-ask-human = asks you a question and waits for the answer
+tool-call-subagent = delegates a task to a sub-agent with a context of its own
+tool-call-tool = calls a tool that is not in the model's list
+tool-compact-context = folds the context before the next call
+tool-describe-tool = describes a tool that the prompt lists only by name
+tool-edit-file = replaces text in a file
+tool-fetch-url = fetches a web page as plain text
+tool-find-files = finds files by a glob
+tool-hand-off = hands the work over to another role
+tool-list-files = lists a directory
+tool-now = returns the date and time
+tool-read-artifact = reads a long output that was truncated
+tool-read-file = reads a text file or an image
+tool-recall = searches the session and the memory
+tool-run-bash-command = runs a bash command in the sandbox
+tool-search-files = searches files for a regular expression
+tool-todo-read = returns the task list
+tool-todo-write = writes the task list
+tool-write-file = creates or overwrites a file
 
 ## chat/commands/todos.rs
 
@@ -387,7 +460,9 @@ undo-note = /redo restores the messages and the files
 ## chat/files.rs, moved_files.rs
 
 files-overwrite = You changed { $path } after the agent did. Overwrite your change?
+files-delete = You changed { $path } after the agent created it. Delete it with your change?
 files-overwrite-all = You changed { $paths } after the agent did. Overwrite your changes?
+files-unreachable = cannot do that: this chat may not change { $paths }. Nothing was changed. Grant the directory with /allow-dir, or start the chat there
 files-not-moved = The files were not changed; to restore them too, use --files
 files-no-workspace = session { $id } has no workspace on this machine, so its files cannot be restored
 files-restored = Restored { $paths }
@@ -395,6 +470,9 @@ files-removed = Removed { $paths }
 files-in-part = Restored up to your own change: { $paths }
 files-kept = Kept as changed outside this session: { $paths }
 files-too-large = Not restored, because the change was too large to record: { $paths }
+files-not-recorded = Not restored, because ignored and generated files are not recorded: { $paths }
+files-repository = Not undone: what commands did in { $paths }, such as commits
+files-links = Not restored, because symbolic links are not recorded: { $paths }
 files-failed = Not restored: { $path }: { $why }
 
 ## chat/commands/artifact.rs
@@ -412,13 +490,15 @@ artifact-more = … { $count ->
 
 ## chat/commands/unfold.rs
 
-unfold-none = There is no call with that number; each call ends with its number, such as [3]
+unfold-none = No calls yet
+unfold-no-such = There is no call { $number }; each call ends with its number, such as [3]
 
 ## chat/ending.rs
 
-ending-question =
-    The agent asks: { $question }
-    Your next message is the answer.
+ending-limit = Ended early: { $why } ({ $setting }). To continue, send a message; /config { $setting } shows the limit
+ending-limit-question = Ended early: { $why } ({ $setting }). Continue?
+ending-continue = Continue.
+ending-question = Your next message is the answer.
 
 ## chat/gauge.rs
 
@@ -429,24 +509,38 @@ gauge-cache = cache { $share }%
 ## chat/greeting.rs
 
 greeting = Session { $id }, model { $model }. /help lists the commands, Ctrl-C stops a turn, Ctrl-D quits.
-greeting-offline = No language model is connected. Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or start a local server; docs/models.md has more, and waterline doctor checks the setup.
+list-comma = {", "}
+list-or = { $first } or { $last }
+greeting-offline = No language model is connected. Set { $keys }, or start a local server; docs/models.md has more, and waterline doctor checks the setup.
 greeting-private = The agent works in a private directory. Type #name to attach a file; start with --workspace here to let it work in this directory.
+greeting-instructions = Instructions: { $files }
 greeting-here = The agent works in { $path }. Start with --workspace private to give it a directory of its own.
 greeting-write = The agent works in { $path }. It may also change files in { $write }.
 greeting-read = The agent works in { $path }. It may also read { $read }.
 greeting-write-read = The agent works in { $path }. It may also change files in { $write }, and read { $read }.
 greeting-memory =
     { $count ->
-        [one] 1 memory from earlier sessions; /memory shows it.
-       *[other] { $count } memories from earlier sessions; /memory shows them.
+        [one] 1 remembered fact; /memory shows it.
+       *[other] { $count } remembered facts; /memory lists them.
     }
+replay-calls = { $count ->
+    [one] { $count } call
+   *[other] { $count } calls
+}; /unfold N shows call N in full
+replay-more-lines = … { $count ->
+    [one] { $count } more line
+   *[other] { $count } more lines
+}
 greeting-resume = Resume with: { $command }
 greeting-cost = This session cost { $price }.
-window-guess = { $model }: the server does not report its context window, so { $window } tokens for the prompt are a guess. Set the real number with --window, or with `window` under [models."{ $model }"] in the config.
+window-learned = { $model }: { $window } tokens for the prompt, learned from a refusal by the server at { $address }. This is forgotten after a day; --window sets another number at once.
+window-guess = { $model }: the context window is unknown, so { $window } tokens for the prompt are a guess. Set the real number with --window, or with `window` under [models."{ $model }"] in the config.
 
 ## chat/mod.rs
 
 chat-resuming = Resuming the interrupted turn
+reply-all = all
+chat-answer-hint = Answer y or n. The arrow keys recall the line that was not an answer.
 chat-how-to-quit = Press Ctrl-C again to quit, or use Ctrl-D or /quit
 chat-session-changed = Another process continued this session; its messages are loaded
 chat-stopped = Stopped; all messages and results so far are kept
@@ -457,12 +551,15 @@ chat-retry = /resume tries again
 mention-tool = The tool { $name } is allowed in this session; /tools lists them
 mention-skill = The skill { $id } is on for this message only; /skill { $id } keeps it on
 mention-unknown = No tool, skill or role is named @{ $name }
+mention-is-file = @{ $name } is a file, not a tool, a skill or a role; #{ $name } attaches it
 mention-attached = Attached: { $files }
 mention-attached-more = Attached: { $files }, { $more } more
 mention-not-found = #{ $name }: file not found
 mention-too-many = #{ $name }: more than { $most } files; the first { $most } are attached
 mention-link = { $path }: not attached: it is a link to { $target }; to attach that file, name it directly
 mention-not-regular = { $path }: not attached: it is not a regular file
+mention-send-without = Send the message without the file?
+mention-not-sent = The message was not sent, because the file cannot be attached
 mention-too-large = { $path }: file too large: { $size }, the limit is { $most }
 mention-no-images = { $path }: the model does not accept images; only the name is sent
 
@@ -474,6 +571,7 @@ trust-not-stored = { $error }; you will be asked again next time
 trust-question =
     Everything you write and everything the agent reads is sent there.
     Approve this for this directory from now on? [y/n]
+answer-yes-or-no = Answer y or n
 trust-unreadable = cannot read the answer
 place-question =
     The agent can work in { $path }: it reads files there, and asks before it changes any.

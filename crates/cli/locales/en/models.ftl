@@ -1,5 +1,7 @@
 ### `waterline models`, and model files in general.
 
+encoder-invalid = { $path }: { $text }
+encoder-failed = encoder { $name }: { $cause }
 encoder-no-model = { $path } has no model; expected an .onnx, .npz or .safetensors file
 encoder-no-tokenizer = { $path } has no tokenizer; expected tokenizer.json (or sp.model for an .npz file) next to the model
 encoder-no-onnx = this program was built without support for ONNX models. Build it with `cargo build --release --features onnx`, or add an encoder that needs none: use-multilingual or wordllama (docs/recall.md)

@@ -3,6 +3,7 @@
 ## Files and input
 
 cannot-read = cannot read { $path }
+cannot-read-because = cannot read { $path }: { $why }
 cannot-open = cannot open { $path }
 cannot-write = cannot write { $path }
 cannot-create = cannot create { $path }
@@ -30,10 +31,14 @@ skipped-lines =
        *[other] { $count } more lines skipped
     }
 argument-size = invalid number of tokens "{ $value }"; write it as 8000, 8k or 1m
+argument-size-too-small = invalid number of tokens "{ $value }"; it must be at least 1, such as 8000, 8k or 1m
+argument-log-filter = "{ $value }" is not a filter; write a level such as info, or TARGET=LEVEL
 argument-setting = "{ $value }" is not of the form key=value
 model-unknown = unknown model "{ $name }": using conservative estimates, and a window of { $window } tokens unless one is given
 model-not-named = no model given: using conservative estimates, and a window of { $window } tokens unless one is given
-labelled = { $label }: { $text }
+labeled = { $label }: { $text }
+with-detail = { $text } ({ $detail })
+setting-changed = { $key }: { $before } → { $after }
 at-message = message { $number }: { $what }
 at-system-prompt = system prompt: { $what }
 count-messages =
@@ -80,10 +85,21 @@ notice-tools-in-short = the tool definitions take more than 1/{ $share } of the 
 } described to the model in short
 notice-token-threshold = summarization: token_threshold { $threshold } is below max_tokens { $max }; between these values there is nothing to drop
 notice-instructions = instruction file ignored: { $why }
+notice-import = { $file }: @{ $name } is not imported: it does not exist, or is outside the project
+notice-instructions-changed = instructions changed; the model is told: { $files }
+notice-instructions-truncated = instructions too long, so the end is left out: { $files }
 notice-unrecorded-directory = { $path } has more than 20,000 files: what commands change there cannot be undone
 notice-unrecorded-files = { $more ->
     [0] { $first }: this change cannot be undone, because it is too large to record
    *[other] { $first } and { $more } more: these changes cannot be undone, because they are too large to record
+}
+notice-unrecorded-ignored = { $count ->
+    [one] 1 file was changed or deleted in { $paths }: ignored and generated files are not recorded, so this cannot be undone
+   *[other] { $count } files were changed or deleted in { $paths }: ignored and generated files are not recorded, so this cannot be undone
+}
+notice-unrecorded-ignored-more = { $count ->
+    [one] At least 1 file was changed or deleted in { $paths }: ignored and generated files are not recorded, so this cannot be undone
+   *[other] At least { $count } files were changed or deleted in { $paths }: ignored and generated files are not recorded, so this cannot be undone
 }
 notice-unrecorded-session = this session has reached its limit of { $megabytes } MB of file versions: larger changes cannot be undone; a new session can record more
 kept-prompt = --system is for new sessions; this session keeps its prompt
@@ -93,25 +109,32 @@ kept-model = this session used { $before } so far; it continues with { $now }
 
 ## `run`
 
-run-session = session { $id }, model { $model }
+run-session = session { $id }, model { $model }, in { $directory }
 run-failed = { $name } failed: { $cause }
-refused-outside = the sandbox may have refused access to { $path }; to let commands read it, add read_dirs = ["{ $path }"] under [agent] in your config; to let them change it, grant a directory with --allow-dir
+refused-outside = the sandbox may have refused access to { $paths }; { $grant } grants read access to { $scope }; without :ro, files there may also be changed
+refused-outside-write = the sandbox may have refused to change { $paths }; { $grant } lets the agent change files in { $scope }
+refused-file = { $grant } would grant read access to { $scope }
+refused-file-write = { $grant } would let the agent change files in { $scope }
+refused-scope-home = { $directory }, which includes your whole home directory
 refused-read-only = the sandbox may have refused to change { $path }: its directory is granted for reading only; grant it without :ro
 refused-protected = { $name } is read-only for commands; to let them change it, add writable_protected = ["{ $name }"] under [agent] in your config
 refused-moved = the command created or changed { $path }, which is protected; its version is now { $moved }; to allow it, add writable_protected = ["{ $name }"] under [agent] in your config
 refused-restored = the command changed { $path }, which is protected; it was restored; to allow it, add writable_protected = ["{ $name }"] under [agent] in your config
 refused-unchecked = protected paths below { $path } could not be checked after the command: it has too many files, or cannot be read; look there for new hooks and settings before you run other programs in it
-refused-network = the sandbox may have refused a connection; to allow a host, use --allow-host HOST, or add network = ["HOST"] under [agent] in your config
+refused-network = the sandbox may have refused a connection; to allow a host, use { $grant }, or add network = ["HOST"] under [agent] in your config
+refused-host = the sandbox refused a connection to { $host }; { $grant } allows it, or network = ["{ $host }"] under [agent] in your config
+refused-socket = the sandbox may have refused a socket: commands cannot listen on a port or connect to anything themselves, not even on this machine; to allow them the whole network, start with --allow-network, or set network = true under [agent] in your config
+refused-offline = { $program } works offline, because commands have no network; { $grant } lets it download packages
 run-schema-kept = --schema is for new turns; this turn keeps its schema
 run-stopped = stopped; everything so far is in session { $session }
 run-no-message = no message; give it as an argument or on standard input
 run-empty-message = the message is empty; resume an interrupted session with --resume
 run-reading-stdin = reading standard input; skip it with < /dev/null
 run-stdin-not-text = standard input is not text
-run-schema-not-json = { $path } is not JSON
 run-schema-null = { $path } contains null, which is not a schema; for any answer, leave out --schema
 run-schema-invalid = invalid schema in { $path }
 turn-limit = ended early: { $why }
+turn-limit-run = ended early: { $why }; { $setting } in your config sets it. Continue with: waterline run --session { $session } "continue"
 turn-halted = stopped: { $why }
 end-turn-calls = the limit of { $count ->
     [one] 1 model call
@@ -163,6 +186,7 @@ call-window-full = the answer filled the context window
 call-prompt-truncated = the provider truncated the prompt
 call-over-window = the context has { $tokens } tokens, more than the { $window } available for the prompt
 call-full-again = folding does not help: the context is full again right after each fold. A window of { $window } tokens is too small for this work; use a model with a larger window, limit tool output, or start a new session
+call-no-summary = no usable summary from the model, so a digest replaces it: { $why }
 call-no-schema = { $model } does not support structured output, so only the prompt asks for JSON now: { $why }
 
 ## `plan`
@@ -176,6 +200,7 @@ plan-tools = tool definitions
 plan-system-prompt = system prompt
 plan-calls = assistant calls { $calls }
 plan-fits = fits
+plan-over-high = over
 plan-folded = folded
 plan-no-model = no model
 plan-facts =
@@ -189,6 +214,12 @@ plan-marks = high { $high } · low { $low }
 plan-too-large = nothing can be folded, and the context does not fit
 plan-empty = nothing to send
 plan-everything-fits = everything fits: nothing was folded
+plan-frees-too-little =
+    over the high mark, but nothing was folded: a fold would free { $tokens ->
+        [0] nothing
+        [one] only 1 token
+       *[other] only { $tokens } tokens
+    }
 plan-fold-reason = folded: { $reason }
 plan-below-low =
     { $tokens ->
@@ -216,7 +247,8 @@ plan-fold-report-by =
        *[other] stage { $name }
     }
 plan-fold-report-dropped = { $by } was the last to drop messages, and those that stay have { $left } tokens
-plan-fold-report-shortened = nothing was dropped, and { $by } left { $left } tokens
+plan-fold-report-shortened = nothing was dropped; { $by } freed the most, { $freed } tokens, and { $left } are left
+plan-fold-report-block-full = the summary block uses { $used } tokens, all that it may
 plan-fold-report-block = the summary block uses { $used } of { $budget } tokens
 plan-fold-report-no-block = there is no summary block
 method-estimate = estimate, { $ratio } characters per token
@@ -254,6 +286,7 @@ convert-total =
         [one] 1 result
        *[other] { $results } results
     }
+check-convert = { $path } is a session file of another program, not a list of messages; convert it first: waterline convert { $path } - | waterline check -
 check-total =
     { $count ->
         [one] 1 conversation
@@ -278,6 +311,9 @@ tokens-other = other
 ## `config`
 
 config-built-in = built in
+config-preference = preference
+config-preference-of-session = preference of the session
+config-preference-of-user = preference of { $user }
 config-built-in-for = built in, for { $model }
 config-built-in-for-unknown = built in, for unknown models
 config-found = found: { $place }
@@ -288,3 +324,11 @@ config-file-missing = { $path }  (missing)
 config-no-user = no user; give --user NAME or set WATERLINE_USER
 config-preference-set = { $user }: { $key } = { $value }
 config-preference-unset = { $user }: { $key } is no longer set
+
+## show/mod.rs
+
+role-system = system
+role-user = user
+role-assistant = assistant
+role-tool = tool
+role-line = { $role }: { $text }

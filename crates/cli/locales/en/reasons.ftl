@@ -1,27 +1,34 @@
-### The reasons for folds and for the treatment of messages (engine/src/reason.rs), and for approvals.
+### The reasons for folds and for the treatment of messages (engine/src/reason/), and for approvals.
 
-reason-over-window = { $tokens ->
-    [one] 1 token is
-   *[other] { $tokens } tokens are
-} more than the { $window } available for the prompt
-reason-over-high-mark-cold = { $tokens ->
-    [one] 1 token is
-   *[other] { $tokens } tokens are
-} over the high mark of { $high }; the cache is cold, so it costs little now
-reason-over-high-mark = { $tokens ->
-    [one] 1 token is
-   *[other] { $tokens } tokens are
-} over the high mark of { $high }
+reason-over-window = the context has { $tokens ->
+    [one] 1 token
+   *[other] { $tokens } tokens
+}, more than the { $window } available for the prompt
+reason-over-margin = the context has { $tokens ->
+    [one] 1 token
+   *[other] { $tokens } tokens
+}, more than the { $window } available for the prompt less a margin of { $margin }
+reason-over-high-mark-cold = the context has { $tokens ->
+    [one] 1 token
+   *[other] { $tokens } tokens
+}, over the high mark of { $high }; the cache is cold, so a fold costs little now
+reason-over-high-mark = the context has { $tokens ->
+    [one] 1 token
+   *[other] { $tokens } tokens
+}, over the high mark of { $high }
 reason-many-messages = { $messages ->
-    [one] 1 message is
-   *[other] { $messages } messages are
-} more than { $max }
+    [one] 1 message
+   *[other] { $messages } messages
+}, and the limit is { $max }
+reason-every-call = the policy considers a fold with every call
 reason-every-turn = the policy considers a fold at every turn
 reason-many-turns = { $turns ->
-    [one] 1 turn is
-   *[other] { $turns } turns are
-} more than { $max }
+    [one] 1 turn
+   *[other] { $turns } turns
+}, and the limit is { $max }
 reason-requested = the user asked for it
+reason-requested-by-model = requested by the model
+reason-other-program = compacted by the original program
 reason-summary-ready = the background summary is ready
 reason-restarted = the conversation continues after a restart
 reason-rejected = the provider rejected { $tokens ->
@@ -86,7 +93,9 @@ reason-does-not-fit-turns = the context does not fit into the window: only the l
 }
 reason-does-not-fit-system = the context does not fit into the window; only the system prompt stays
 reason-does-not-fit-truncated = truncated, because the context does not fit into the window
+reason-over-limit-truncated = truncated, because the context is over the policy's limit of { $tokens } tokens
 reason-too-large = larger than the window; truncated in the middle
+reason-most-of-window = takes most of the window; truncated in the middle
 reason-no-result = a call in it has no result
 reason-interrupted = a call without a result is answered as interrupted
 reason-late-result = arrived after its call was answered as interrupted
@@ -95,6 +104,7 @@ reason-repaired = repaired, see the warnings
 reason-orphan = a result without a matching call
 reason-only-thinking = thinking without an answer
 reason-empty = an empty message
+reason-unread = older than the messages that a fold reads
 reason-no-thinking = without its thinking
 reason-preview = a long result as a preview
 reason-cleared = an old tool result was cleared
@@ -115,7 +125,7 @@ reason-recalled = with { $passages } passages recalled
 reason-ledger-only = a ledger of { $ledger ->
     [one] 1 token
    *[other] { $ledger } tokens
-} for the texts truncated below
+} for texts that were truncated
 reason-ledger-of-one = 1 message became a ledger of { $ledger ->
     [one] 1 token
    *[other] { $ledger } tokens
@@ -184,10 +194,11 @@ approval-risk = { $level ->
 } risk: { $why }
 approval-every-call = every call needs approval
 approval-rule = one of your rules requires approval
-approval-first-change = it is the first change in { $paths }
+approval-first-change = it is the first change of a file in { $paths }
 approval-command-change = commands can change files in { $paths }
 approval-unparsed = it cannot be parsed completely as a shell script
 approval-unsandboxed = commands are not sandboxed on this system
+approval-repository = it changes the git repository: commits, branches or the index
 approval-protected = it changes a file that programs run or read automatically: { $paths }
 approval-own-directories = it stays in the agent's directories
 approval-sandboxed = the command is sandboxed
@@ -198,6 +209,7 @@ approval-delegates = the sub-agent follows the same rules
 
 ## The risks of agent/presets/risks.toml, by id.
 
+risk-changes-attributes-outside = it changes the mode, owner or times of files outside its directories
 risk-accesses-keys = it accesses keys or passwords
 risk-changes-automatic-file = it changes a file that programs run or read automatically
 risk-changes-owner = it changes the owner of whole directories
@@ -220,5 +232,7 @@ risk-overwrites-disk = it overwrites a disk
 risk-publishes = it publishes something
 risk-runs-as-user = it runs as another user
 risk-runs-network-code = it runs code from the network
+risk-runs-computed = it runs a command that is not written in it
+risk-runs-argument = it runs a command that is in an argument
 risk-runs-output = it runs the output of another command
 risk-shuts-down = it shuts down or restarts the machine

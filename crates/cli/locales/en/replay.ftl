@@ -7,7 +7,7 @@ replay-facts =
     }, { $calls ->
         [one] 1 model call
        *[other] { $calls } model calls
-    }, tokens counted { $method }, prices { $prices }
+    }, tokens counted { $method }, price list: { $prices }
 replay-counted-by = by { $method }
 replay-counted-by-model = with each model's tokenizer
 replay-values =
@@ -60,6 +60,7 @@ replay-lost-count =
        *[other] { $values } values
     }
 replay-lost-more = … { $count } more; --json lists all
+replay-lost-others = For other policies, name them with --policy; --json lists the values of all
 replay-lost-truncated = truncated before it was first sent
 replay-lost-folded = lost with fold { $fold } before message { $before }
 replay-lost-value = { $value }  from message { $seen } ({ $by }), { $cause }; { $tool } needed it in message { $needed }

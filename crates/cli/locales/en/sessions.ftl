@@ -7,11 +7,12 @@ ago-hours = { $count } h ago
 ago-days = { $count } d ago
 
 list-empty = no sessions
-list-more = … and { $count } more
+list-more = … and { $count } more; `waterline sessions list --all` lists them
 list-session = session
 list-messages = messages
 list-used = used
 list-model = model
+list-directory = directory
 list-title = title
 
 show-too-few =
@@ -23,18 +24,20 @@ show-no-message = session { $session } has no message { $number }
 show-at = as of message { $count }
 show-policy = policy { $name }
 show-user = user { $name }
-show-times = created { $created }, used { $used }
+show-times = created { $created }, last used { $used }
 show-parent = { $relation } of { $parent } ({ $context })
 show-branch =
     branch at message { $shared }: { $count ->
         [one] 1 message
        *[other] { $count } messages
     }, up to { $last }
-show-fold = fold { $number } after message { $position }: { $before } → { $after } tokens, { $reason }
+show-fold = fold { $number } after message { $position }: { $before } → { $after } tokens ({ $reason })
 show-in-use = { " " }(in use)
 show-summary = summary { $version } of messages { $start }–{ $end }: { $tokens } tokens
 show-cleared = cleared after message { $position }: earlier messages are kept but not sent
 show-workspace = workspace { $path }
+show-uploads = uploaded: { $paths }
+show-mentions = mentioned: { $names }
 show-todos =
     { $count ->
         [one] 1 task
@@ -67,7 +70,13 @@ rewind-done = { $id }: { $before } → { $after ->
 checkpoint-line = { $count ->
         [one] 1 message
        *[other] { $count } messages
-    }, after { $after }, step { $step }
+    }, after { $after ->
+        [model] a model call
+        [tools] tool calls
+        [turn] the turn
+        [restore] a /restore
+       *[other] { $after }
+    }, step { $step }
 checkpoint-unknown = no checkpoint { $id } in this session; list them with `waterline sessions checkpoints` or /checkpoints
 rewind-no-message = session { $session } has no message { $prefix }; `waterline sessions show --json` lists the ids
 rewind-ambiguous = { $prefix } matches { $count } messages; type more of the id
@@ -127,7 +136,7 @@ erase-total =
     }, { $messages ->
         [one] 1 message
        *[other] { $messages } messages
-    } ({ $bytes ->
+    } (system prompts included; { $bytes ->
         [one] 1 byte
        *[other] { $bytes } bytes
     })
@@ -136,10 +145,10 @@ erase-shared =
         [one] 1 message stays, because other sessions have it too
        *[other] { $count } messages stay, because other sessions have them too
     }
-erase-calls =
+erase-contexts =
     { $count ->
-        [one] 1 sent call
-       *[other] { $count } sent calls
+        [one] 1 request context
+       *[other] { $count } request contexts
     }
 erase-rows =
     { $kind ->

@@ -45,6 +45,7 @@ approval-more-lines = … { $count ->
 approval-question = [y]es, [n]o, or type what to do instead
 approval-question-command = [y]es, [n]o, [a]lways allow this command, or type what to do instead
 approval-question-tool = [y]es, [n]o, [a]lways allow this tool, or type what to do instead
+approval-question-protected = [y]es, [n]o, [a]lways allow it for this file, or type what to do instead
 approval-question-directory = [y]es for this session, [n]o, [a]lways in this directory, or type what to do instead
 question-prompt = Answer (leave empty to answer later):
 
@@ -61,6 +62,7 @@ footer-more = … { $count } more
 
 ## terminal/front_end.rs
 
+call-cancelled = cancelled
 hook-failed = { $middleware }: { $hook } failed: { $why }
 
 ## terminal/line.rs

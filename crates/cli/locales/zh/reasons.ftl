@@ -1,12 +1,16 @@
 ### 折叠的原因和处理消息的原因。
 
 reason-over-window = { $tokens } 个 token 超过提示词可用的 { $window } 个
+reason-over-margin = { $tokens } 个 token 超过提示词可用的 { $window } 个（其中留出 { $margin } 个余量）
 reason-over-high-mark-cold = { $tokens } 个 token 超过高水位 { $high }；缓存已失效，此时折叠代价小
 reason-over-high-mark = { $tokens } 个 token 超过高水位 { $high }
 reason-many-messages = { $messages } 条消息超过 { $max }
+reason-every-call = 该策略每次调用都会考虑折叠
 reason-every-turn = 该策略每一轮都会考虑折叠
 reason-many-turns = { $turns } 轮超过 { $max }
 reason-requested = 用户要求
+reason-requested-by-model = 模型要求
+reason-other-program = 由原来的程序压缩
 reason-summary-ready = 后台摘要已就绪
 reason-restarted = 重启后继续会话
 reason-rejected = 服务商拒绝了 { $tokens } 个 token；假定窗口为 { $window } 个 token
@@ -17,16 +21,16 @@ reason-folded-turns = 保留最近的轮次，只含请求和回答
 reason-not-enough = 之前的折叠释放不足，因此
 reason-system-prompt = 系统提示词
 reason-with-summary = 摘要在其前面
-reason-listed-again = 先前折叠列出的值，保持不变以继续命中缓存
-reason-listed-for-later = 供之后的折叠继续列出的值，保持不变以命中缓存
+reason-listed-again = 先前折叠列出的值；保持不变以继续命中缓存
+reason-listed-for-later = 后续折叠会继续列出的值；保持不变以命中缓存
 reason-task = 任务
 reason-task-truncated = 任务；中间已截断
 reason-pinned = 已固定
 reason-pinned-truncated = 已固定，但已截断：上下文放不进窗口
-reason-opens-turn = 部分保留的最早一轮的开头
-reason-opens-turn-truncated = 部分保留的最早一轮的开头；中间已截断
+reason-opens-turn = 最早一轮只保留了一部分，这是其开头
+reason-opens-turn-truncated = 最早一轮只保留了一部分，这是其开头；中间已截断
 reason-over-low-mark = 超过低水位
-reason-older-than-tokens = 早于放得下的最新 token
+reason-older-than-tokens = 较早，预算内放不下
 reason-older-than-turns = 早于最近 { $turns } 轮
 reason-older-than-restart = 早于重启前的最近 { $turns } 轮
 reason-older-than-steps = 早于最近 { $steps } 步
@@ -44,7 +48,9 @@ reason-does-not-fit = 上下文放不进窗口
 reason-does-not-fit-turns = 上下文放不进窗口：只保留最近 { $turns } 轮
 reason-does-not-fit-system = 上下文放不进窗口；只保留系统提示词
 reason-does-not-fit-truncated = 已截断，因为上下文放不进窗口
+reason-over-limit-truncated = 上下文超过策略的上限 { $tokens } 个 token，已截断
 reason-too-large = 大于窗口；中间已截断
+reason-most-of-window = 占用窗口的大部分；中间已截断
 reason-no-result = 其中一个调用没有结果
 reason-interrupted = 没有结果的调用按“已中断”处理
 reason-late-result = 在其调用按“已中断”处理之后才到达
@@ -53,6 +59,7 @@ reason-repaired = 已修复，见警告
 reason-orphan = 没有对应调用的结果
 reason-only-thinking = 没有回答的思考
 reason-empty = 空消息
+reason-unread = 早于折叠所读取的消息
 reason-no-thinking = 不含其思考
 reason-preview = 长结果的预览
 reason-cleared = 旧的工具结果已清除
@@ -62,23 +69,23 @@ reason-output-truncated = 超过 { $tokens } 个 token 的输出在中间截断
 reason-same-as = 与第 { $message } 条消息相同
 reason-same-as-prompt = 与系统提示词相同
 reason-quoted = 在最新的用户消息中引用
-reason-recalled-one = 附 1 段召回内容
-reason-recalled = 附 { $passages } 段召回内容
-reason-ledger-only = 下面截断文本的台账，{ $ledger } 个 token
+reason-recalled-one = 附 1 段检索内容
+reason-recalled = 附 { $passages } 段检索内容
+reason-ledger-only = 已截断文本的台账，{ $ledger } 个 token
 reason-ledger-of-one = 1 条消息变为 { $ledger } 个 token 的台账
 reason-ledger = { $messages } 条消息变为 { $ledger } 个 token 的台账
-reason-digest-of-one = 1 条消息变为 { $tokens } 个 token 的摘要
-reason-digest-of-one-ledger = 1 条消息变为 { $tokens } 个 token 的摘要和 { $ledger } 个 token 的台账
-reason-digest = { $messages } 条消息变为 { $tokens } 个 token 的摘要
-reason-digest-ledger = { $messages } 条消息变为 { $tokens } 个 token 的摘要和 { $ledger } 个 token 的台账
-reason-summary-of-one = 1 条消息变为 { $tokens } 个 token 的模型摘要
-reason-summary-of-one-ledger = 1 条消息变为 { $tokens } 个 token 的模型摘要和 { $ledger } 个 token 的台账
-reason-summary = { $messages } 条消息变为 { $tokens } 个 token 的模型摘要
-reason-summary-ledger = { $messages } 条消息变为 { $tokens } 个 token 的模型摘要和 { $ledger } 个 token 的台账
+reason-digest-of-one = 1 条消息变为 { $tokens } 个 token 的提要
+reason-digest-of-one-ledger = 1 条消息变为 { $tokens } 个 token 的提要和 { $ledger } 个 token 的台账
+reason-digest = { $messages } 条消息变为 { $tokens } 个 token 的提要
+reason-digest-ledger = { $messages } 条消息变为 { $tokens } 个 token 的提要和 { $ledger } 个 token 的台账
+reason-summary-of-one = 1 条消息变为 { $tokens } 个 token 的摘要
+reason-summary-of-one-ledger = 1 条消息变为 { $tokens } 个 token 的摘要和 { $ledger } 个 token 的台账
+reason-summary = { $messages } 条消息变为 { $tokens } 个 token 的摘要
+reason-summary-ledger = { $messages } 条消息变为 { $tokens } 个 token 的摘要和 { $ledger } 个 token 的台账
 reason-and = ；
 reason-then = ：
 
-## Why a call needs approval (agent/src/approval).
+## 调用为何需要批准（agent/src/approval）。
 
 approval-risk = { $level ->
     [low] 低
@@ -87,21 +94,23 @@ approval-risk = { $level ->
    *[critical] 极高
 }风险：{ $why }
 approval-every-call = 每次调用都需要批准
-approval-rule = 你的规则要求批准
+approval-rule = 您的规则要求批准
 approval-first-change = 这是第一次更改 { $paths } 中的文件
 approval-command-change = 命令可以更改 { $paths } 中的文件
 approval-unparsed = 无法完整解析为 shell 脚本
-approval-unsandboxed = 此系统上命令不在沙箱中运行
+approval-unsandboxed = 此系统上命令未隔离
+approval-repository = 更改 git 仓库：提交、分支或暂存区
 approval-protected = 更改程序会自动运行或读取的文件：{ $paths }
-approval-own-directories = 只在代理的目录内
+approval-own-directories = 只在智能体的目录内
 approval-sandboxed = 命令在沙箱中运行
 approval-network = 连接服务器或网络
 approval-hand-off = 由另一个角色接手
 approval-asks-user = 只询问用户
-approval-delegates = 子代理遵守同样的规则
+approval-delegates = 子智能体遵守同样的规则
 
-## The risks of agent/presets/risks.toml, by id.
+## agent/presets/risks.toml 中的风险，按 ID。
 
+risk-changes-attributes-outside = 更改其目录之外的文件的权限、所有者或时间
 risk-accesses-keys = 访问密钥或密码
 risk-changes-automatic-file = 更改程序会自动运行或读取的文件
 risk-changes-owner = 更改整个目录的所有者
@@ -124,5 +133,7 @@ risk-overwrites-disk = 覆盖磁盘
 risk-publishes = 发布内容
 risk-runs-as-user = 以其他用户身份运行
 risk-runs-network-code = 运行来自网络的代码
+risk-runs-computed = 运行的命令没有直接写出
+risk-runs-argument = 运行参数中的命令
 risk-runs-output = 运行另一条命令的输出
 risk-shuts-down = 关闭或重启机器

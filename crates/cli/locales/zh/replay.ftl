@@ -1,6 +1,6 @@
 ### `waterline replay` 及其 `train` 和 `usage`。
 
-replay-facts = { $sessions } 个会话，{ $calls } 次模型调用，token { $method }计数，价格 { $prices }
+replay-facts = { $sessions } 个会话，{ $calls } 次模型调用，token { $method }计数，价格表：{ $prices }
 replay-counted-by = 按 { $method }{ " " }
 replay-counted-by-model = 按各模型的分词器
 replay-values = { $calls } 次工具调用需要 { $values } 个此前出现过的值
@@ -35,6 +35,7 @@ replay-lost = { $session } 中遗忘的值
 replay-lost-of-several = { $session } 中遗忘的值，该会话调用最多（用 --session ID 选择其他会话）
 replay-lost-count = { $values } 个值中的 { $lost } 个
 replay-lost-more = … 还有 { $count } 个；--json 列出全部
+replay-lost-others = 要查看其他策略，请用 --policy 指定；--json 列出所有策略的值
 replay-lost-truncated = 首次发送前已被截断
 replay-lost-folded = 在第 { $before } 条消息前的折叠 { $fold } 中丢失
 replay-lost-value = { $value }  来自第 { $seen } 条消息（{ $by }），{ $cause }；{ $tool } 在第 { $needed } 条消息中需要它
@@ -53,8 +54,8 @@ train-done = { $path }：由 { $count } 次折叠学得
 
 usage-none = 这些文件中没有会话报告其调用的用量
 usage-model = 模型
-usage-prompts = 提示数
+usage-prompts = 提示词数
 usage-ratio = 计数 / 实际
-usage-off = 提示偏差
+usage-off = 提示词偏差
 usage-calibrated = 校准后
 usage-from-last = 自上次调用

@@ -1,4 +1,4 @@
-### 屏幕：批准、调用、页脚、代理的活动。
+### 屏幕：批准、调用、页脚、智能体的活动。
 
 ## terminal/activity.rs
 
@@ -21,10 +21,11 @@ call-more-lines = … 还有 { $count } 行
 ## terminal/asking.rs
 
 approval-more-lines = … 还有 { $count } 行；输入 v 查看
-approval-question = 是 [y]，否 [n]，或输入应改为怎么做
-approval-question-command = 是 [y]，否 [n]，始终允许此命令 [a]，或输入应改为怎么做
-approval-question-tool = 是 [y]，否 [n]，始终允许此工具 [a]，或输入应改为怎么做
-approval-question-directory = 是，本次会话内 [y]，否 [n]，在此目录始终允许 [a]，或输入应改为怎么做
+approval-question = [y] 允许，[n] 拒绝；或直接输入您希望怎么做
+approval-question-command = [y] 允许，[n] 拒绝，[a] 始终允许此命令；或直接输入您希望怎么做
+approval-question-tool = [y] 允许，[n] 拒绝，[a] 始终允许此工具；或直接输入您希望怎么做
+approval-question-protected = [y] 允许，[n] 拒绝，[a] 始终允许更改此文件；或直接输入您希望怎么做
+approval-question-directory = [y] 本次会话内允许，[n] 拒绝，[a] 始终允许在此目录更改；或直接输入您希望怎么做
 question-prompt = 请回答（留空则稍后回答）：
 
 ## terminal/command_menu.rs
@@ -40,6 +41,7 @@ footer-more = … 还有 { $count } 条
 
 ## terminal/front_end.rs
 
+call-cancelled = 已取消
 hook-failed = { $middleware }：{ $hook } 失败：{ $why }
 
 ## terminal/line.rs

@@ -11,15 +11,14 @@ use crate::settings::{MODES, approval};
 /// The number of sessions offered, the newest.
 const SESSIONS: usize = 20;
 
-/// Returns the arguments of each command, as far as they are known without more I/O.
+/// Returns the arguments of each command, as far as they are known without more I/O: the words of
+/// its synopsis, and values that only the chat knows.
 pub(super) fn arguments(chat: &Chat, artifacts: &[Artifact]) -> Vec<(String, Vec<String>)> {
     let digits = |artifact: &Artifact| artifact.hash.chars().take(commands::ID_DIGITS).collect();
-    let mut skills: Vec<String> =
+    let skills: Vec<String> =
         chat.runner.agent.config().skills.iter().map(|skill| skill.id.clone()).collect();
-    skills.push("off".to_owned());
-    let all = [
+    let values = [
         ("help", commands::list().into_iter().map(|(name, _)| name).collect::<Vec<_>>()),
-        ("context", owned(&["summary", "why", "pin", "clear", "undo"])),
         ("config", settings(chat.runner.agent.live().policy())),
         ("config policy", PRESETS.iter().map(|preset| preset.name.to_owned()).collect()),
         ("config approval", MODES.iter().map(|mode| approval(*mode).to_owned()).collect()),
@@ -29,11 +28,8 @@ pub(super) fn arguments(chat: &Chat, artifacts: &[Artifact]) -> Vec<(String, Vec
         ("skill", skills.clone()),
         ("skills", skills),
     ];
-    all.into_iter().map(|(command, arguments)| (command.to_owned(), arguments)).collect()
-}
-
-fn owned(names: &[&str]) -> Vec<String> {
-    names.iter().map(|name| (*name).to_owned()).collect()
+    let values = values.into_iter().map(|(command, values)| (command.to_owned(), values));
+    values.chain(commands::words()).collect()
 }
 
 /// Returns the keys of `/config`: its settings, those of the seeds, and the keys that the policy
@@ -44,7 +40,8 @@ fn settings(policy: &Policy) -> Vec<String> {
     let keys =
         sections.flat_map(|(section, keys)| keys.keys().map(move |key| format!("{section}.{key}")));
     let seeds = SEEDS.iter().map(|seed| seed.variable.to_lowercase());
-    owned(&commands::SETTINGS).into_iter().chain(seeds).chain(keys).collect()
+    let own = commands::SETTINGS.iter().map(|name| (*name).to_owned());
+    own.chain(seeds).chain(keys).collect()
 }
 
 /// Returns the models named in the config, on the command line, or with `/model`.

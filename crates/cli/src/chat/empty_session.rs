@@ -56,18 +56,10 @@ impl EmptySession {
     pub(super) fn remove(&self) {
         let held = self.held().take();
         if let Some(Held { id, .. }) = held
-            && let Err(error) = self.remove_session(&id)
+            && let Err(error) = remove_blank(&self.log, &id, self.workspaces.clone())
         {
             tracing::warn!(target: "waterline::cleanup", %error, "empty session kept");
         }
-    }
-
-    fn remove_session(&self, id: &str) -> Result<(), LogError> {
-        // Another process may have used it meanwhile.
-        if self.log.session(id)?.has_messages() {
-            return Ok(());
-        }
-        remove(&self.log, id, self.workspaces.clone())
     }
 }
 
@@ -81,7 +73,7 @@ pub(super) fn remove_abandoned(log: &Log, own: &str, workspaces: &Path) -> Resul
         }
         let Ok(file) = File::open(lock_file(workspaces, &session.id)) else { continue };
         if file.try_lock().is_ok() {
-            remove(log, &session.id, workspaces.to_owned())?;
+            remove_blank(log, &session.id, workspaces.to_owned())?;
         }
     }
     Ok(())
@@ -92,9 +84,19 @@ fn lock_file(workspaces: &Path, session: &str) -> PathBuf {
     workspaces.join(directory_name(session)).join(FILE)
 }
 
+/// Removes a session without a message and its workspace, except results in it. Blocks.
+fn remove_blank(log: &Log, id: &str, workspaces: PathBuf) -> Result<(), LogError> {
+    // The owner of a workspace is known only as long as its session exists.
+    let own = expiry::of(log, &[id.to_owned()], workspaces)?.keeping_outputs();
+    // Another process may have used it meanwhile.
+    if log.erase_blank(id)? {
+        drop(own.remove());
+    }
+    Ok(())
+}
+
 /// Removes a session and its workspace, except results in it. Blocks.
 pub(super) fn remove(log: &Log, id: &str, workspaces: PathBuf) -> Result<(), LogError> {
-    // The owner of a workspace is known only as long as its session exists.
     let own = expiry::of(log, &[id.to_owned()], workspaces)?.keeping_outputs();
     log.erase(&EraseTarget::Session(id.to_owned()))?;
     drop(own.remove());

@@ -13,24 +13,18 @@ pub(super) struct Gauge {
     pub(super) level: Level,
     /// The price of the session so far, if it is known.
     pub(super) price: Option<String>,
-    /// The tokens of the system prompt.
-    system: usize,
 }
 
 impl Gauge {
-    /// Returns the gauge of a session with these calls.
-    pub(super) fn next(&self, live: &LiveSession, calls: &[Usage]) -> Self {
-        // After a clear the system prompt is added again with the next message.
-        let is_empty = live.history().is_empty();
-        let system = if is_empty { self.system } else { live.history().system_tokens() };
-        let used = live.context_tokens() + if is_empty { live.corrected(system) } else { 0 };
+    /// Returns the gauge of a session whose context has `used` tokens, with these calls.
+    pub(super) fn new(live: &LiveSession, used: usize, calls: &[Usage]) -> Self {
         let high = live.high_mark();
         let price = sum(calls).map(dollars);
         let mut parts = vec![fill(used, high, live.window())];
         parts.extend(cached(calls));
         parts.extend(price.clone());
         let text = format!("{} ", parts.join(" · "));
-        Self { text, level: Level::of(used, high), price, system }
+        Self { text, level: Level::of(used, high), price }
     }
 }
 
@@ -49,6 +43,11 @@ fn cached(calls: &[Usage]) -> Option<String> {
     let prompt: u64 =
         calls.iter().map(|call| call.input + call.cache_read + call.cache_write).sum();
     let cached: u64 = calls.iter().map(|call| call.cache_read).sum();
+    let written: u64 = calls.iter().map(|call| call.cache_write).sum();
+    if cached + written == 0 {
+        // A server without a cache, or one that does not report it.
+        return None;
+    }
     let share = (cached * 100).checked_div(prompt)?;
     Some(text!("gauge-cache", share = share))
 }
@@ -86,6 +85,9 @@ mod tests {
         let call = |price| Usage { input: 51, cache_read: 49, price, ..Usage::default() };
         assert_eq!(cached(&[call(None)]).unwrap(), "cache 49%");
         assert_eq!(cached(&[]), None);
+        let none = Usage { input: 51, ..Usage::default() };
+        assert_eq!(cached(std::slice::from_ref(&none)), None, "no cache is reported");
+        assert_eq!(cached(&[Usage { cache_write: 51, ..none }]).unwrap(), "cache 0%");
         assert_eq!(sum(&[call(None)]), None);
         assert_eq!(sum(&[call(Some(41_700)), call(None)]).map(dollars).unwrap(), "$0.04");
         assert_eq!(dollars(0.0012), "$0.0012");

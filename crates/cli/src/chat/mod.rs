@@ -2,6 +2,7 @@
 
 pub mod commands;
 mod completions;
+mod earlier_calls;
 mod empty_session;
 mod ending;
 pub mod files;
@@ -9,33 +10,40 @@ mod gauge;
 mod greeting;
 mod old_sessions;
 mod open;
+mod presence;
 mod turn;
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use tokio::runtime::Runtime;
 use waterline_agent::expiry::Cleanup;
-use waterline_agent::{ApprovalReply, HandoffRunner, Start};
-use waterline_config::{Assembly, Config, ModelOverrides, Overrides};
+use waterline_agent::{ApprovalReply, HandoffRunner, WorkingDirectory};
+use waterline_config::{Assembly, ModelOverrides};
 use waterline_log::{Log, Session};
+use waterline_sandbox::Grant;
 use waterline_session::Level;
 
 use crate::db;
-use crate::error::describe;
+use crate::error::{describe, describe_error};
 use crate::mentions;
-use crate::show::{kept, notice, turn_notice};
+use crate::open_session::{Opening, missing_model};
+use crate::show::{Granting, wrap};
 use crate::signals::{exit_on_signal, interrupted};
-use crate::terminal::{Input, Known, Line, Screen};
+use crate::terminal::{Input, Known, Line, Screen, forget_typed};
 use crate::text;
 use commands::Next;
 use empty_session::EmptySession;
 use gauge::Gauge;
+use presence::Presence;
 
 /// The file with the lines typed at the prompt.
 const HISTORY: &str = "history.txt";
+
+/// The columns that are left for the reply to a question.
+const REPLY: usize = 10;
 
 /// A second Ctrl-C within this time quits.
 const QUIT_WITHIN: Duration = Duration::from_secs(2);
@@ -51,13 +59,37 @@ enum LineOutcome {
     Quit,
 }
 
-/// How a conversation starts.
-pub struct Opening {
-    /// The session to open.
-    pub start: Start,
-    /// The system prompt of a new session.
-    pub system: Option<String>,
-    /// Whether a flag names the log. The command that resumes the session then names it too.
+/// The reply to a yes-or-no question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Choice {
+    Yes,
+    No,
+    /// Yes, here and to the next questions.
+    All,
+}
+
+impl Choice {
+    /// Reads a typed reply; `None` if the line is none.
+    fn read(text: &str, may_all: bool) -> Option<Self> {
+        match ApprovalReply::read(text) {
+            Some(ApprovalReply::Allow) => Some(Self::Yes),
+            Some(ApprovalReply::Deny(_)) => Some(Self::No),
+            Some(ApprovalReply::AllowAlways) if may_all => Some(Self::All),
+            _ if text.trim().is_empty() => Some(Self::No),
+            _ if may_all && is_all(text.trim()) => Some(Self::All),
+            _ => None,
+        }
+    }
+}
+
+/// Returns whether a reply is `all`, in English or in the chosen language.
+fn is_all(reply: &str) -> bool {
+    reply.eq_ignore_ascii_case("all") || reply == text!("reply-all")
+}
+
+/// Flags that the command for resuming the session must repeat.
+pub struct RepeatedFlags {
+    /// Whether a flag names the log.
     pub is_log_named: bool,
     /// Whether a flag trusts the project's servers.
     pub trusts_project: bool,
@@ -67,11 +99,10 @@ pub struct Opening {
 pub struct Chat {
     pub(crate) runner: HandoffRunner,
     pub(crate) log: Log,
-    is_log_named: bool,
-    trusts_project: bool,
+    repeats: RepeatedFlags,
     /// The current session, if this chat created it and the user has sent no message in it.
     empty_session: EmptySession,
-    /// The configuration of every session opened here.
+    /// The configuration of the current session.
     pub(crate) assembly: Assembly,
     pub(crate) screen: Arc<Screen>,
     pub(crate) input: Input,
@@ -79,44 +110,40 @@ pub struct Chat {
     gauge: Gauge,
     /// The model named on the command line, with its address.
     pub(crate) first_model: ModelOverrides,
+    /// The directories and hosts that flags grant.
+    first_access: (Vec<Grant>, Vec<String>),
+    /// Where new sessions work.
+    directory: Option<WorkingDirectory>,
+    presence: Presence,
 }
 
 impl Chat {
     /// Starts a conversation in an existing session or in a new one.
     pub async fn begin(
-        log: Log,
-        overrides: Overrides,
-        config: Config,
         opening: Opening,
+        system: Option<String>,
+        repeats: RepeatedFlags,
     ) -> Result<Self> {
-        let screen = Arc::new(Screen::new());
-        let first_model = overrides.model.clone();
-        let (assembly, notices) = Assembly::new(config, overrides).await?;
-        notices.iter().for_each(|found| screen.print_note(&notice(found)));
-        let builder = assembly.builder(log.clone())?.start(opening.start).prompt(opening.system);
-        let prepared = builder.prepare().await?;
-        let notices = prepared.config().notices.iter().map(turn_notice);
-        notices.for_each(|text| screen.print_note(&text));
-        prepared.notices.iter().for_each(|setting| screen.print_note(&kept(setting)));
+        let screen = Arc::new(Screen::new(Granting::Commands));
+        let log = opening.log.clone();
+        let first_model = opening.overrides.model.clone();
+        let directory = opening.overrides.directory.clone();
+        let first_access =
+            (opening.overrides.allow_dirs.clone(), opening.overrides.allow_hosts.clone());
+        let (assembly, prepared) = opening.prepare(system, |text| screen.print_note(text)).await?;
         let known = Arc::new(Mutex::new(Known::default()));
         let history = db::data_directory().ok().map(|directory| directory.join(HISTORY));
         let reader = log.clone();
         let sessions = Box::new(move || completions::sessions(&reader));
         let input = Input::new(history.as_deref(), Arc::clone(&known), sessions);
-        let runner = HandoffRunner::open(
-            log.clone(),
-            &prepared.session.id,
-            prepared.config().clone(),
-            screen.clone(),
-        )
-        .await?;
         let empty_session = EmptySession::new(log.clone(), prepared.config().workspaces.clone());
-        empty_session.set(prepared.is_new.then(|| prepared.session.id.clone()));
+        let created = prepared.is_new.then(|| prepared.session.id.clone());
+        let runner = prepared.runner(screen.clone()).await?;
+        empty_session.set(created);
         let mut chat = Self {
             runner,
             log,
-            is_log_named: opening.is_log_named,
-            trusts_project: opening.trusts_project,
+            repeats,
             empty_session,
             assembly,
             screen,
@@ -124,7 +151,12 @@ impl Chat {
             known,
             gauge: Gauge::default(),
             first_model,
+            first_access,
+            directory,
+            presence: Presence::default(),
         };
+        chat.announce();
+        chat.read_earlier_calls().await?;
         chat.refresh().await?;
         Ok(chat)
     }
@@ -142,13 +174,13 @@ impl Chat {
         if let Err(error) = runtime.block_on(self.offer_cleanup()) {
             self.screen.print_error(&describe(&error));
         }
-        if resumes && self.runner.agent.is_open()? {
+        if resumes && self.runner.agent.is_open()? && self.may_resume()? {
             self.screen.print_note(&text!("chat-resuming"));
             self.turn(runtime, None);
         }
         let ended = self.run_lines(runtime);
         runtime.block_on(self.review_memory());
-        self.farewell();
+        self.print_resume_command();
         self.empty_session.remove();
         ended
     }
@@ -210,8 +242,12 @@ impl Chat {
     /// user stops one, the others are dropped.
     fn run_queued(&mut self, runtime: &Runtime) -> LineOutcome {
         let mut waiting = VecDeque::from(self.screen.take_queued());
-        while let Some(text) = waiting.pop_front() {
+        while let Some(messages) = waiting.pop_front() {
+            let mut messages = messages.into_iter();
+            let Some(text) = messages.next() else { continue };
             self.screen.print_line(&format!("» {text}"));
+            // The others are messages of their own, sent with the first call of the turn.
+            messages.for_each(|text| self.screen.steer(&text));
             let outcome = self.run_line(runtime, &text);
             if outcome != LineOutcome::Done {
                 return outcome;
@@ -225,13 +261,13 @@ impl Chat {
     fn sync(&mut self, runtime: &Runtime) {
         let live = self.runner.agent.live_mut();
         let synced = runtime.block_on(async {
-            live.resync().await?;
-            live.catch_up().await
+            live.reload_if_interrupted().await?;
+            live.load_foreign_changes().await
         });
         match synced {
             Ok(false) => {}
             Ok(true) => self.screen.print_note(&text!("chat-session-changed")),
-            Err(error) => self.screen.print_error(&error.to_string()),
+            Err(error) => self.screen.print_error(&describe_error(&error)),
         }
     }
 
@@ -246,9 +282,13 @@ impl Chat {
         });
         let outcome = match next {
             Some(Ok(Next::Send(text))) => {
-                let (input, notices) = mentions::read(&self.runner.agent, &text);
-                notices.iter().for_each(|notice| self.screen.print_note(notice));
-                self.turn(runtime, Some(input))
+                let read = mentions::read(&self.runner.agent, &text);
+                read.notices.iter().for_each(|notice| self.screen.print_note(notice));
+                if read.is_incomplete && !self.sends_without_file() {
+                    self.input.prefill(&text);
+                    return LineOutcome::Done;
+                }
+                self.turn(runtime, Some(read.input))
             }
             Some(Ok(Next::Resume)) => self.turn(runtime, None),
             Some(Ok(Next::Quit)) => return LineOutcome::Quit,
@@ -279,21 +319,77 @@ impl Chat {
         Ok(self.log.handle().run(move |log| work(log, &id)).await?)
     }
 
-    /// Asks a yes-or-no question.
-    pub(crate) fn confirm(&mut self, question: &str) -> bool {
-        let prompt = format!("{question} [y/n] ");
+    /// Asks before the offline model continues a turn that another model began: its answer becomes
+    /// a part of the conversation. Without a terminal that is an error.
+    pub(crate) fn may_resume(&mut self) -> Result<bool> {
+        let Some(model) = missing_model(&self.runner.agent, &self.assembly)? else {
+            return Ok(true);
+        };
         if !self.input.is_terminal() {
-            self.screen.print_styled(&prompt);
+            bail!(text!("resume-model-missing", model = model));
         }
-        let line = tokio::task::block_in_place(|| self.input.read(&prompt, Level::Normal));
-        let Ok(Line::Text(text)) = line else { return false };
-        ApprovalReply::read(&text) == Some(ApprovalReply::Allow)
+        let may_resume = self.confirm(&text!("resume-offline-question", model = model));
+        if !may_resume {
+            self.screen.print_note(&text!("resume-kept-open"));
+        }
+        Ok(may_resume)
+    }
+
+    /// Asks whether a message is sent without a file that cannot be attached. Without a terminal it
+    /// is not.
+    fn sends_without_file(&mut self) -> bool {
+        if self.input.is_terminal() {
+            return self.confirm(&text!("mention-send-without"));
+        }
+        self.screen.print_note(&text!("mention-not-sent"));
+        false
+    }
+
+    /// Asks a yes-or-no question, again if the line is not an answer. Without a terminal such a
+    /// line is the next message.
+    pub(crate) fn confirm(&mut self, question: &str) -> bool {
+        self.choose(question, false) == Choice::Yes
+    }
+
+    /// Asks a yes-or-no question. With `may_all` the reply may be about the next questions too.
+    fn choose(&mut self, question: &str, may_all: bool) -> Choice {
+        let question = format!("{question} {}", if may_all { "[y/n/all]" } else { "[y/n]" });
+        if self.input.is_terminal() {
+            forget_typed();
+        } else {
+            self.screen.print_line(&question);
+        }
+        loop {
+            let Ok(Line::Text(text)) = self.read_reply(&question) else { return Choice::No };
+            match Choice::read(&text, may_all) {
+                Some(choice) => return choice,
+                _ if self.input.is_terminal() => {
+                    self.screen.print_note(&text!("chat-answer-hint"));
+                }
+                _ => {
+                    self.screen.steer(text.trim());
+                    return Choice::No;
+                }
+            }
+        }
+    }
+
+    /// Reads a line at a question. The prompt is one row, so the rows before the last are printed.
+    fn read_reply(&mut self, question: &str) -> Result<Line> {
+        let mut rows = wrap(question, self.screen.columns().saturating_sub(REPLY));
+        let last = rows.pop().unwrap_or_default();
+        if self.input.is_terminal() {
+            rows.iter().for_each(|row| self.screen.print_line(row));
+        }
+        let prompt = format!("{last} ");
+        tokio::task::block_in_place(|| self.input.read(&prompt, Level::Normal))
     }
 
     /// Updates what the prompt shows and completes.
     async fn refresh(&mut self) -> Result<()> {
         let usage = self.on_log(commands::all_calls).await?;
-        self.gauge = self.gauge.next(self.runner.agent.live(), &usage);
+        let agent = &self.runner.agent;
+        self.gauge = Gauge::new(agent.live(), agent.context_tokens().await?, &usage);
         let config = self.runner.agent.config();
         let tiers = self.runner.agent.tiers()?;
         let tools = tiers

@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use waterline_agent::{AgentError, Outcome, UserInput};
 
 use super::{Chat, LineOutcome, command_of, commands, ending};
-use crate::error::describe;
+use crate::error::{describe, describe_error};
 use crate::signals::interrupted;
 use crate::terminal::{Keyboard, Screen, Typed};
 use crate::text;
@@ -28,14 +28,26 @@ impl Chat {
         });
         let draft = self.screen.end_turn();
         let stopped = outcome.is_none();
-        let queued = if stopped { self.screen.take_queued() } else { Vec::new() };
+        let queued = if stopped { self.screen.take_queued().concat() } else { Vec::new() };
+        // What was typed in the meantime continues the work too, and does not answer the question.
+        let may_ask = self.input.is_terminal() && draft.is_empty() && !self.screen.has_queued();
+        let ended = outcome.as_ref().and_then(|outcome| outcome.as_ref().ok());
+        let question = ended.and_then(ending::question).filter(|_| may_ask);
         self.input.prefill(&returned(queued, draft));
-        let failed = self.show_outcome(runtime, outcome);
-        if let Err(error) = runtime.block_on(self.runner.agent.live_mut().resync()) {
-            self.screen.print_error(&error.to_string());
+        let failed = match question {
+            Some(_) => false,
+            None => self.show_outcome(runtime, outcome),
+        };
+        if let Err(error) = runtime.block_on(self.runner.agent.live_mut().reload_if_interrupted()) {
+            self.screen.print_error(&describe_error(&error));
         }
         if failed && self.runner.agent.is_open().is_ok_and(|is_open| is_open) {
             self.screen.print_note(&text!("chat-retry"));
+        }
+        if let Some(question) = question
+            && self.continues(&question)
+        {
+            return self.turn(runtime, Some(UserInput::new(text!("ending-continue"))));
         }
         if stopped { LineOutcome::Stopped } else { LineOutcome::Done }
     }
@@ -62,7 +74,7 @@ impl Chat {
             None => {
                 self.screen.print_note(&text!("chat-stopped"));
                 if let Err(error) = runtime.block_on(self.runner.agent.stop()) {
-                    self.screen.print_error(&error.to_string());
+                    self.screen.print_error(&describe_error(&error));
                 }
             }
         }

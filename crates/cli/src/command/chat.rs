@@ -4,10 +4,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-use crate::chat::{Chat, Opening};
-use crate::open_session::{self, Flags};
-use crate::place;
-use crate::trust;
+use crate::chat::{Chat, RepeatedFlags};
+use crate::open_session::Flags;
 
 /// Chat with the agent in the terminal
 ///
@@ -19,7 +17,8 @@ pub struct Arguments {
     /// Session to continue, created if it does not exist (default: a new one)
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Resume a session where it was interrupted (default: the latest)
+    /// Resume a session where it was interrupted, in the directory where it worked (default: the
+    /// latest of this directory)
     #[arg(
         long,
         value_name = "ID",
@@ -36,25 +35,17 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let mut config = arguments.flags.config()?;
-    let mut overrides = arguments.flags.overrides();
-    trust::check(&config, arguments.flags.trusts_project(), true)?;
-    overrides.directory = place::choose(&config, &overrides, true)?;
-    let log = arguments.flags.database.open()?;
-    let start = open_session::start(arguments.session.as_ref(), arguments.resume.as_ref());
-    // A missing session is reported before servers are started.
-    let known = start.find(&log, overrides.user.as_deref())?;
-    open_session::add_preferences(&mut config, &log, &overrides, known.as_ref())?;
-    let opening = Opening {
-        start,
-        system: arguments.system.clone(),
-        is_log_named: arguments.flags.database.is_named(),
-        trusts_project: arguments.flags.trusts_project(),
+    let flags = &arguments.flags;
+    let named = (arguments.session.as_ref(), arguments.resume.as_ref());
+    let opening = flags.settle(true)?.open(&flags.database, named)?;
+    let repeats = RepeatedFlags {
+        is_log_named: flags.database.is_named(),
+        trusts_project: flags.trusts_project(),
     };
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let _entered = runtime.enter();
-    let mut chat = runtime.block_on(Chat::begin(log, overrides, config, opening))?;
+    let mut chat = runtime.block_on(Chat::begin(opening, arguments.system.clone(), repeats))?;
     chat.talk(&runtime, arguments.resume.is_some())?;
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));
     Ok(ExitCode::SUCCESS)

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use serde_json::json;
 use waterline::message::{Message, Role, Wire};
 use waterline::validity::Violation;
@@ -32,15 +32,18 @@ pub struct Arguments {
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let input = Input::open(&arguments.file, arguments.wire)?;
-    input.count()?;
+    if input.is_session_file() {
+        bail!(text!("check-convert", path = arguments.file.as_str()));
+    }
+    let several = input.count()? > 1;
     let mut out = if arguments.json { raw_output() } else { output() };
     let mut conversations = 0_usize;
     let mut invalid = 0_usize;
     input.each(|conversation| {
         let list: Vec<&str> = conversation.list().collect();
         let found = wire::check(conversation.wire, &list);
-        let id = conversation.id.clone().unwrap_or_else(|| conversations.to_string());
         conversations += 1;
+        let id = conversation.id.clone().unwrap_or_else(|| conversations.to_string());
         invalid += usize::from(!found.is_empty());
         if arguments.json {
             let found: Vec<_> = found
@@ -59,8 +62,11 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             writeln!(out, "{line}")?;
         } else {
             for violation in found {
-                let what = describe(&violation, number(&conversation, violation.at));
-                writeln!(out, "{}", plain(&format!("{id}: {what}")))?;
+                let mut what = describe(&violation, number(&conversation, violation.at));
+                if several {
+                    what = text!("error-with-cause", error = &id, cause = what);
+                }
+                writeln!(out, "{}", plain(&what))?;
             }
         }
         Ok(())
@@ -86,7 +92,8 @@ fn number(conversation: &Conversation, at: usize) -> Option<usize> {
 
 /// Describes a violation of the message with this number, or of the system prompt.
 fn describe(violation: &Violation, number: Option<usize>) -> String {
-    let what = format!("{} ({})", phrase(&violation.text), violation.rule);
+    let text = phrase(&violation.text);
+    let what = text!("with-detail", text = text, detail = violation.rule);
     match number {
         Some(number) => text!("at-message", number = number.to_string(), what = what),
         None => text!("at-system-prompt", what = what),

@@ -6,15 +6,18 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use waterline_config::origin::{BUILT_IN, Value};
-use waterline_config::{Config, ModelOverrides, Models, PROVIDER_KEYS, check_preferences, files};
-use waterline_session::ModelTarget;
+use waterline_config::origin::{BUILT_IN, PREFERENCE, SESSION_PREFERENCE, Value};
+use waterline_config::{
+    Config, ModelOverrides, Models, check_preferences, files, preference_name, provider_keys,
+};
+use waterline_session::{ModelTarget, WindowSource};
 
 use crate::arguments::user_of_environment;
 use crate::db::{self, Database};
 use crate::environment::environment;
 use crate::input::{output, raw_output};
 use crate::lang::lang;
+use crate::settings;
 use crate::show::{lines, notice, pad, plain};
 use crate::text;
 
@@ -72,7 +75,7 @@ enum Origin {
     BuiltInForUnknown,
     Found(String),
     FoundOnServer,
-    /// Any other origin that needs no translation, such as a variable or a file.
+    /// As the config names it.
     Set(String),
     NotTrusted,
     Unavailable,
@@ -102,11 +105,22 @@ impl Origin {
             Self::BuiltInForUnknown => text!("config-built-in-for-unknown"),
             Self::Found(place) => text!("config-found", place = place.as_str()),
             Self::FoundOnServer => text!("config-found-on-server"),
-            Self::Set(origin) if origin == BUILT_IN => text!("config-built-in"),
-            Self::Set(origin) => origin.clone(),
+            Self::Set(origin) => set_by(origin),
             Self::NotTrusted => text!("config-not-trusted"),
             Self::Unavailable => text!("config-unavailable"),
         }
+    }
+}
+
+/// Returns the origin that the config names, in the chosen language.
+fn set_by(origin: &str) -> String {
+    let user = origin.strip_prefix(PREFERENCE).and_then(|rest| rest.strip_prefix(" of "));
+    match (origin, user) {
+        (BUILT_IN, _) => text!("config-built-in"),
+        (PREFERENCE, _) => text!("config-preference"),
+        (SESSION_PREFERENCE, _) => text!("config-preference-of-session"),
+        (_, Some(user)) => text!("config-preference-of-user", user = user),
+        (file_or_variable, None) => file_or_variable.to_owned(),
     }
 }
 
@@ -156,6 +170,7 @@ fn prefer(
     database: &Database,
 ) -> Result<()> {
     let Some(user) = user.or_else(user_of_environment) else { bail!(text!("config-no-user")) };
+    let key = &preference_name(key);
     let config = Config::load(Arc::clone(environment()))?;
     let log = database.open()?;
     let mut preferences = log.preferences(&user)?;
@@ -167,9 +182,9 @@ fn prefer(
     log.set_preference(&user, key, value.map(String::as_str))?;
     let message = match value {
         Some(value) => {
-            text!("config-preference-set", user = user, key = key, value = value.as_str())
+            text!("config-preference-set", user = user, key = key.as_str(), value = value.as_str())
         }
-        None => text!("config-preference-unset", user = user, key = key),
+        None => text!("config-preference-unset", user = user, key = key.as_str()),
     };
     let mut out = output();
     writeln!(out, "{message}")?;
@@ -179,20 +194,11 @@ fn prefer(
 fn show(json: bool, user: Option<String>, database: &Database) -> Result<()> {
     // An invalid file is reported first: its values would not take effect. So are values that are
     // ignored.
-    let mut config = Config::load(Arc::clone(environment()))?;
-    // Without a user, a log that does not exist is not created.
-    let log = match user {
-        Some(_) => Some(database.open()?),
-        None => database.open_existing().ok(),
-    };
-    if let Some(log) = log {
-        let user = user.unwrap_or_default();
-        config.add_preferences(&user, &log.preferences(&user)?)?;
-    }
+    let config = settings::of_user(user.as_deref(), database)?;
     for about in &config.notices {
         anstream::eprintln!("waterline: {}", lines(&notice(about)));
     }
-    let settings = settings(&config)?;
+    let settings = effective(&config)?;
     if json {
         let mut out = raw_output();
         for Setting { key, value, origin } in settings {
@@ -223,13 +229,14 @@ fn show(json: bool, user: Option<String>, database: &Database) -> Result<()> {
 /// Returns a value for programs. The values of files are TOML; others, such as those of variables,
 /// are texts.
 fn as_json(value: String) -> serde_json::Value {
-    let parsed = toml::from_str::<toml::Table>(&format!("value = {value}")).ok();
-    let parsed = parsed.and_then(|mut table| serde_json::to_value(table.remove("value")?).ok());
+    let parsed = toml::from_str::<toml::Table>(&format!("value = {value}"))
+        .ok()
+        .and_then(|mut table| serde_json::to_value(table.remove("value")?).ok());
     parsed.unwrap_or(serde_json::Value::String(value))
 }
 
 /// Returns every effective setting, sorted by key.
-fn settings(config: &Config) -> Result<Vec<Setting>> {
+fn effective(config: &Config) -> Result<Vec<Setting>> {
     let set = config.values().into_iter();
     let mut settings: Vec<Setting> = set
         .map(|Value { key, value, origin }| Setting { key, value, origin: Origin::Set(origin) })
@@ -276,7 +283,7 @@ fn model(config: &Config) -> Result<Vec<Setting>> {
         // The server that the project's file names is not asked before the user trusts it.
         return Ok(vec![Setting::new("model", "none", Origin::NotTrusted)]);
     }
-    let models = Models { config };
+    let models = Models::new(config);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let target = match runtime.block_on(models.primary(&overrides)) {
         Ok(target) => target,
@@ -284,27 +291,29 @@ fn model(config: &Config) -> Result<Vec<Setting>> {
         Err(_) => return Ok(vec![Setting::new("model", "none", Origin::Unavailable)]),
     };
     let has_address = overrides.base_url.is_some() || settings.base_url.is_some();
-    let key = PROVIDER_KEYS.iter().find(|name| variable(name).is_some()).filter(|_| !has_address);
+    let set = provider_keys().into_iter().find(|name| variable(name).is_some());
+    let key = set.filter(|_| !has_address);
     let origin = match (key, target.model.address()) {
         (Some(name), _) => Origin::Found(format!("${name}")),
         (None, "") => Origin::BuiltIn,
         (None, address) => Origin::Found(address.to_owned()),
     };
-    Ok(vec![Setting::new("model", quoted(&target.name), origin), window(config, &target)])
+    Ok(vec![Setting::new("model", quoted(&target.name), origin), window(&target)])
 }
 
 /// Returns the tokens that a prompt may use.
-fn window(config: &Config, target: &ModelTarget) -> Setting {
+fn window(target: &ModelTarget) -> Setting {
     let name = &target.name;
     let tokens = target.window.unwrap_or_else(|| target.about.input_window());
-    let own = config.settings.models.get(name).and_then(|own| own.window);
-    let origin = match (own, target.window) {
-        (Some(_), _) => Origin::Set(format!("models.{name}.window")),
-        (None, Some(_)) => Origin::FoundOnServer,
-        (None, None) if waterline::Models::builtin().find(name).is_some() => {
-            Origin::BuiltInFor(name.clone())
-        }
-        (None, None) => Origin::BuiltInForUnknown,
+    // A server of one's own may serve the model with another window than the built-in one.
+    let is_built_in =
+        waterline::Models::builtin().find(name).is_some_and(|known| known.input_window() == tokens);
+    let origin = match target.window_source {
+        WindowSource::Setting => Origin::Set(format!("models.{name}.window")),
+        WindowSource::Server => Origin::FoundOnServer,
+        WindowSource::Catalog => Origin::BuiltInFor(name.clone()),
+        _ if is_built_in => Origin::BuiltInFor(name.clone()),
+        _ => Origin::BuiltInForUnknown,
     };
     Setting::new("window", tokens.to_string(), origin)
 }

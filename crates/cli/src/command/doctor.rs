@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use anyhow::Result;
 use waterline::message::Message;
-use waterline_agent::{OFFLINE, mcp, skill};
+use waterline_agent::{OFFLINE, Start, mcp, skill};
 use waterline_config::{
-    Assembly, Config, KEY_VARIABLES, ModelOverrides, Models, Overrides, RecallEncoders,
-    RecallSettings, roles, servers, skill_directories, workspaces,
+    Assembly, Config, ModelOverrides, Models, Overrides, RecallEncoders, key_variables, roles,
+    servers, skill_directories, workspaces,
 };
 use waterline_log::Session;
 use waterline_memory::{Encoder as _, TextKind, encoder};
@@ -20,12 +20,13 @@ use waterline_provider::wire::{self, Options};
 use waterline_sandbox::{Support, support};
 use waterline_session::{ModelTarget, WindowSource};
 
-use crate::arguments::{ModelArguments, user_of_environment};
+use crate::arguments::{AgentArguments, ModelArguments, user_of_environment};
 use crate::command::models;
 use crate::db::Database;
 use crate::environment::environment;
-use crate::error::{describe, describe_open};
+use crate::error::{describe, describe_encode, describe_open, unsupported};
 use crate::input::output;
+use crate::lang::list;
 use crate::show::{lines, notice, server_problem, skill_problem};
 use crate::text;
 use crate::trust;
@@ -71,7 +72,8 @@ impl<W: Write> Report<W> {
                 ("!!", text)
             }
         };
-        writeln!(self.out, "{mark}  {what}: {}", lines(&text))?;
+        let line = text!("error-with-cause", error = what, cause = lines(&text));
+        writeln!(self.out, "{mark}  {line}")?;
         Ok(self.out.flush()?)
     }
 }
@@ -108,10 +110,10 @@ fn with_preferences(mut config: Config, database: &Database) -> Result<Config> {
 
 /// Checks what is on this machine.
 fn machine<W: Write>(arguments: &Arguments, config: &Config, report: &mut Report<W>) -> Result<()> {
-    report.add(&text!("doctor-database"), database(&arguments.database))?;
+    report.add(&text!("doctor-database"), database(&arguments.database, config))?;
     report.add(&text!("doctor-sandbox"), confinement(config))?;
     report.add(&text!("doctor-recall"), recall(config, arguments.ask))?;
-    for name in KEY_VARIABLES {
+    for name in key_variables() {
         let finding = match environment().variable(name) {
             Some(_) => Finding::Good(text!("doctor-set")),
             None => Finding::Odd(text!("doctor-not-set")),
@@ -141,13 +143,20 @@ async fn reachable<W: Write>(
     };
     report.add(&text!("doctor-local"), found)?;
     let untrusted = waterline_config::trust::unapproved(config)?;
+    let mut overrides = AgentArguments::default().overrides();
+    overrides.model = arguments.model.overrides();
     let model = if untrusted.is_empty() {
-        answering(&arguments.model.overrides(), config, arguments.ask).await
+        answering(&overrides.model, config, arguments.ask).await
     } else {
-        Finding::Odd(not_asked(&untrusted))
+        Finding::Odd(untrusted_finding(&untrusted))
     };
+    if matches!(model, Finding::Bad(_)) || !untrusted.is_empty() {
+        // The rest of the agent is checked with a model that needs no server.
+        overrides.model = ModelOverrides::default();
+        overrides.model.model = Some(OFFLINE.to_owned());
+    }
     report.add(&text!("doctor-model"), model)?;
-    let (_, notices) = Models { config }.fallback();
+    let (_, notices) = Models::new(config).fallback();
     for about in notices.iter().filter(|_| untrusted.is_empty()) {
         report.add(&text!("doctor-fallback"), Finding::Bad(notice(about)))?;
     }
@@ -162,13 +171,16 @@ async fn reachable<W: Write>(
         };
         report.add(&format!("mcp {}", server.name), finding)?;
     }
-    report.add(&text!("doctor-agent"), assembled(config).await)
+    report.add(&text!("doctor-agent"), assembled(config, overrides, &arguments.database).await)
 }
 
 /// Checks the model, and with `ask_it` that it answers.
 async fn answering(overrides: &ModelOverrides, config: &Config, ask_it: bool) -> Finding {
-    let models = Models { config };
+    let models = Models::new(config);
     let found = match models.primary(overrides).await {
+        Ok(model) if model.name == OFFLINE => {
+            Finding::Good(text!("doctor-model-built-in", model = OFFLINE))
+        }
         Ok(model) if ask_it => ask(&model).await,
         Ok(model) => described(&model),
         Err(error) => return Finding::Bad(describe(&error.into())),
@@ -200,30 +212,33 @@ fn described(model: &ModelTarget) -> Finding {
 
 /// Explains why the model was not checked: a request would already tell an untrusted server about
 /// the user.
-fn not_asked(addresses: &[&str]) -> String {
+fn untrusted_finding(addresses: &[&str]) -> String {
     text!("doctor-untrusted", addresses = trust::listed(addresses))
 }
 
-/// Checks that an agent can be made with the middleware, the rules and the policy of the config.
-async fn assembled(config: &Config) -> Finding {
+/// Checks that an agent can be made as a chat without flags makes it: with the middleware, the
+/// rules, the policy and the servers of the config.
+async fn assembled(config: &Config, overrides: Overrides, database: &Database) -> Finding {
+    let log = match database.open_with(&config.settings.log.options()) {
+        Ok(log) => log,
+        Err(error) => return Finding::Bad(describe(&error)),
+    };
     let mut config = config.clone();
-    // Models and servers are checked already.
-    config.settings.mcp.clear();
+    // They are checked already, and an agent with them would ask their servers for facts.
     config.settings.fallback = None;
     config.settings.summariser = None;
-    config.settings.recall = RecallSettings::default();
-    let model = ModelOverrides { model: Some(OFFLINE.to_owned()), ..ModelOverrides::default() };
-    let overrides = Overrides { model, ..Overrides::default() };
-    let assembly = Assembly::new(config, overrides).await;
+    let assembly = Assembly::new(config, overrides, log, Start::New).await;
     let agent = assembly.and_then(|(assembly, _)| {
-        let agent = assembly.agent_config()?;
-        agent.policies.of(&Session::with_new_id(), OFFLINE)?;
-        Ok(agent)
+        let builder = assembly.builder()?;
+        let agent = builder.config();
+        agent.policies.of(&Session::with_new_id(), &agent.session.model.name)?;
+        Ok(builder)
     });
     match agent {
-        Ok(agent) => {
+        Ok(builder) => {
+            let agent = builder.config();
             let names = agent.named();
-            let middleware = if names.is_empty() { "–".to_owned() } else { names.join(", ") };
+            let middleware = if names.is_empty() { "–".to_owned() } else { list(names) };
             let rules = agent.approval.rules.len();
             Finding::Good(text!("doctor-agent-ok", middleware = middleware, rules = rules))
         }
@@ -244,16 +259,18 @@ fn own<W: Write>(report: &mut Report<W>) -> Result<()> {
         Ok((_, notices)) if !notices.is_empty() => {
             Finding::Bad(notices.iter().map(notice).collect::<Vec<_>>().join("; "))
         }
-        Ok((roles, _)) => Finding::Good(
-            roles.iter().map(|role| role.name.as_str()).collect::<Vec<_>>().join(", "),
-        ),
+        Ok((roles, _)) => {
+            Finding::Good(list(&roles.iter().map(|role| role.name.as_str()).collect::<Vec<_>>()))
+        }
         Err(error) => Finding::Bad(describe(&error.into())),
     };
     report.add(&text!("doctor-roles"), finding)
 }
 
-fn database(database: &Database) -> Finding {
-    let opened = database.open().and_then(|log| Ok((log.url().to_owned(), log.stats()?)));
+fn database(database: &Database, config: &Config) -> Finding {
+    let opened = database
+        .open_with(&config.settings.log.options())
+        .and_then(|log| Ok((log.url().to_owned(), log.stats()?)));
     match opened {
         Ok((url, stats)) => {
             Finding::Good(text!("doctor-database-ok", url = url, count = stats.sessions))
@@ -266,7 +283,7 @@ fn confinement(config: &Config) -> Finding {
     let path = workspaces(config).map(|path| path.display().to_string()).unwrap_or_default();
     match support() {
         Support::Full => Finding::Good(text!("doctor-sandbox-ok", path = path)),
-        Support::None(why) => Finding::Odd(text!("doctor-sandbox-none", why = why.to_string())),
+        Support::None(why) => Finding::Odd(text!("doctor-sandbox-none", why = unsupported(&why))),
     }
 }
 
@@ -283,7 +300,7 @@ fn recall(config: &Config, ask_it: bool) -> Finding {
             _ => None,
         };
         if let Some(error) = asked {
-            return Finding::Bad(error.to_string());
+            return Finding::Bad(describe_encode(&error));
         }
         names.push(text!("doctor-recall-server", model = model.as_str(), url = url.as_str()));
     }
@@ -292,20 +309,17 @@ fn recall(config: &Config, ask_it: bool) -> Finding {
             return Finding::Bad(describe_open(&model.path, error));
         }
         let kind = model.kind.map(models::kind).unwrap_or_default();
-        names.push(format!("{} ({kind})", model.name));
+        names.push(text!("with-detail", text = &model.name, detail = kind));
     }
     match names.is_empty() {
         true => Finding::Odd(text!("doctor-recall-keywords")),
-        false => Finding::Good(names.join(", ")),
+        false => Finding::Good(list(&names)),
     }
 }
 
 /// Checks that a model answers.
 async fn ask(model: &ModelTarget) -> Finding {
     let name = model.name.as_str();
-    if name == OFFLINE {
-        return Finding::Good(text!("doctor-model-built-in", model = name));
-    }
     let question = Message::user("Reply with one word: ready");
     let context = wire::render(model.model.wire(), &[&question]);
     let options = Options { max_tokens: Some(50), ..Options::default() };

@@ -1,11 +1,14 @@
 //! `waterline man`: the manual pages, made from the definition of the arguments.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
+use clap::Command;
+use clap_mangen::Man;
 
+use crate::help::manual_page;
 use crate::input::output;
 use crate::text;
 
@@ -17,18 +20,32 @@ pub struct Arguments {
 }
 
 /// Writes the pages of `program`.
-pub fn run(arguments: &Arguments, program: clap::Command) -> Result<ExitCode> {
+pub fn run(arguments: &Arguments, mut program: Command) -> Result<ExitCode> {
+    program.build();
     if let Some(directory) = &arguments.directory {
-        let written = std::fs::create_dir_all(directory)
-            .and_then(|()| clap_mangen::generate_to(program, directory));
+        let written =
+            std::fs::create_dir_all(directory).and_then(|()| write_pages(&program, directory));
         let path = directory.display().to_string();
         written.with_context(|| text!("cannot-write", path = path))?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut page = Vec::new();
-    clap_mangen::Man::new(program).render(&mut page)?;
     let mut out = output();
-    out.write_all(&page)?;
+    out.write_all(page(&Man::new(program))?.as_bytes())?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the page of a command and those of its subcommands.
+fn write_pages(command: &Command, directory: &Path) -> std::io::Result<()> {
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        write_pages(below, directory)?;
+    }
+    let man = Man::new(command.clone());
+    std::fs::write(directory.join(man.get_filename()), page(&man)?)
+}
+
+fn page(man: &Man) -> std::io::Result<String> {
+    let mut page = Vec::new();
+    man.render(&mut page)?;
+    Ok(manual_page(String::from_utf8_lossy(&page).into_owned()))
 }

@@ -1,20 +1,24 @@
 //! `waterline plan`: the context that the next call of a conversation would send, and why.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::Result;
 use waterline::history::History;
 use waterline::message::{Message, Role, Wire};
-use waterline::model::Model;
+use waterline::model::{Model, Models};
 use waterline::phrase;
-use waterline::plan::{Budget, Generation, Input as PlanInput, plan};
-use waterline::policy::Policy;
+use waterline::plan::{Action, Budget, Generation, Input as PlanInput, Plan, plan};
+use waterline::policy::{Policy, Size, When};
 use waterline::tokens::Calibration;
+use waterline::validity::Violation;
 use waterline::warning::{Warning, WarningKind};
-use waterline_agent::{DEFAULT_POLICY, Start};
+use waterline_agent::Start;
+use waterline_config::policy::effective;
+use waterline_config::{Config, ConfigError, Overrides};
+use waterline_log::Session;
 use waterline_provider::Planned;
-use waterline_provider::wire::{self, Conversation};
+use waterline_provider::wire::{self, Conversation, Rendered};
 
 use crate::arguments::user_of_environment;
 use crate::db::Stored;
@@ -30,12 +34,12 @@ pub struct Arguments {
     file: String,
     #[command(flatten)]
     database: Stored,
-    /// Preset (see `waterline policy list`) or TOML file (default: the user's preference, else
-    /// auto)
+    /// Preset (see `waterline policy list`) or TOML file (default: the stored session's, else the
+    /// user's preference, else the config, else auto)
     #[arg(long, value_name = "NAME|FILE")]
     policy: Option<String>,
-    /// With --db, user whose preferences are used (default: $WATERLINE_USER, else none)
-    #[arg(long, value_name = "NAME", requires = "url")]
+    /// User whose preferences are used (default: $WATERLINE_USER, else none)
+    #[arg(long, value_name = "NAME")]
     user: Option<String>,
     /// Set a key of the policy, such as window.messages=60 (see `waterline policy keys`)
     #[arg(long = "set", value_parser = settings::setting, value_name = "KEY=VALUE")]
@@ -64,15 +68,55 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let policy = policy(arguments)?;
+/// What all conversations of a file are planned with.
+struct Setup {
+    config: Config,
+    overrides: Overrides,
+    /// The stored session, or a new one.
+    session: Session,
+    models: Models,
+    /// Policies by the model that they are for.
+    policies: BTreeMap<String, Policy>,
+}
+
+impl Setup {
+    fn new(arguments: &Arguments, input: &Input, config: Config) -> Self {
+        let overrides = Overrides {
+            policy: arguments.policy.clone(),
+            sets: arguments.set.clone(),
+            ..Overrides::default()
+        };
+        let session = input.session().cloned().unwrap_or_else(|| Session::new(""));
+        let models = config.catalog();
+        Self { config, overrides, session, models, policies: BTreeMap::new() }
+    }
+
+    /// Returns the policy for a model.
+    fn policy(&mut self, model: &str) -> Result<Policy, ConfigError> {
+        if let Some(known) = self.policies.get(model) {
+            return Ok(known.clone());
+        }
+        let policy = effective(&self.config, &self.overrides, &self.session, model)?;
+        self.policies.insert(model.to_owned(), policy.clone());
+        Ok(policy)
+    }
+}
+
+pub fn run(arguments: &Arguments) -> anyhow::Result<ExitCode> {
+    let user = arguments.user.clone().or_else(user_of_environment);
+    let config = settings::of_user(user.as_deref(), &arguments.database.database())?;
+    if let (Some(log), Some(user)) = (arguments.database.open()?, &user) {
+        Start::Open(arguments.file.clone()).find(&log, Some(user))?;
+    }
     let input = Input::of(&arguments.file, arguments.from, &arguments.database)?;
+    let mut setup = Setup::new(arguments, &input, config);
     let count = input.count()?;
     let name = input.name().to_owned();
     let mut out = if arguments.json { raw_output() } else { output() };
     let mut at = 0;
     input.each(|conversation| {
-        report(arguments, &policy, conversation, at, |report| {
+        at += 1;
+        report(arguments, &mut setup, conversation, at, |report| {
             if arguments.json {
                 show::json(&mut out, report)
             } else if count > 1 {
@@ -81,40 +125,22 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
                 show::table(&mut out, &name, report)?;
                 if arguments.why { show::why(&mut out, report) } else { Ok(()) }
             }
-        })?;
-        at += 1;
-        Ok(())
+        })
     })?;
     out.flush()?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the policy that the flags name, else the one that the user prefers.
-fn policy(arguments: &Arguments) -> Result<Policy> {
-    let log = arguments.database.open()?;
-    let user = arguments.user.clone().or_else(user_of_environment);
-    let (Some(log), Some(user)) = (log, user) else {
-        let name = arguments.policy.as_deref().unwrap_or(DEFAULT_POLICY);
-        return Ok(settings::policy(name, &arguments.set)?);
-    };
-    Start::Open(arguments.file.clone()).find(&log, Some(&user))?;
-    let preferred = log.preferences(&user)?;
-    let own = preferred.get("policy").map_or(DEFAULT_POLICY, String::as_str);
-    let name = arguments.policy.as_deref().unwrap_or(own);
-    let keys = preferred.iter().filter(|(key, _)| name == own && key.contains('.'));
-    let keys: Vec<_> = keys.map(|(key, value)| (key.clone(), value.clone())).collect();
-    Ok(settings::policy(name, &[keys.as_slice(), &arguments.set].concat())?)
-}
-
 fn report(
     arguments: &Arguments,
-    policy: &Policy,
+    setup: &mut Setup,
     mut conversation: Conversation,
     at: usize,
-    show: impl FnOnce(&Report<'_>) -> Result<()>,
-) -> Result<()> {
+    show: impl FnOnce(&Report<'_>) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     let model_name = arguments.model.clone().or_else(|| conversation.model.clone());
-    let (model, unknown) = settings::model(&settings::models()?, model_name.as_deref());
+    let policy = &setup.policy(model_name.as_deref().unwrap_or_default())?;
+    let (model, unknown) = settings::model(&setup.models, model_name.as_deref());
     let mut warnings: Vec<Warning> = unknown.into_iter().collect();
     warnings.extend(
         policy.warnings.iter().map(|text| Warning::new(WarningKind::Setting, text.clone())),
@@ -134,7 +160,9 @@ fn report(
 
     let history = History::of(model.counter(), messages.into_iter().take(end));
     let mut generation = Generation::new();
-    let planned = plan(&PlanInput::new(&history, &generation, policy, budget, &model));
+    let input = PlanInput::new(&history, &generation, policy, budget, &model);
+    let planned = plan(&input);
+    let freeable = freeable(&input, &planned);
     warnings.extend(
         history.warnings().iter().chain(&history.loose_ends()).chain(&planned.warnings).cloned(),
     );
@@ -146,53 +174,63 @@ fn report(
     let wire = arguments.to.unwrap_or(conversation.wire);
     let rendered = wire::render(wire, &context);
 
-    // Checked once more as the provider will read it. A violation here is our bug: reported, not
-    // hidden.
+    warnings.extend(violations(wire, &rendered));
+    let id = conversation.id.clone().unwrap_or_else(|| at.to_string());
+    let mut plan = Planned::new(&id, wire, &rendered, &action, &tokens, generation.slots())
+        .names(&policy.name, model_name.as_deref());
+    plan.fold_report = fold_report.as_ref();
+    plan.warnings = &warnings;
+    plan.outside = conversation.outside;
+    show(&Report { plan, policy, history: &history, tools: budget.tools, freeable })
+}
+
+/// Checks a context once more as the provider will read it. A violation here is our bug: reported,
+/// not hidden.
+fn violations(wire: Wire, rendered: &Rendered) -> Vec<Warning> {
     if rendered.messages.is_empty() {
         let text = phrase!(
             "plan-no-message",
             "nothing to send to {wire}: there is no message",
             wire = wire.name()
         );
-        warnings.push(Warning::new(WarningKind::EmptyMessage, text));
-    } else {
-        let found = wire::check(wire, &rendered.texts());
-        warnings.extend(found.iter().map(|violation| {
-            let text = phrase!(
-                "plan-invalid",
-                "the context breaks a rule of {wire}: {what}",
-                wire = wire.name(),
-                what = violation.phrase()
-            );
-            Warning::new(WarningKind::Internal, text)
-        }));
+        return vec![Warning::new(WarningKind::EmptyMessage, text)];
     }
-    let id = conversation.id.clone().unwrap_or_else(|| at.to_string());
-    show(&Report {
-        plan: Planned {
-            id: &id,
-            policy: &policy.name,
-            model: model_name.as_deref(),
-            wire,
-            context: &rendered,
-            action: &action,
-            tokens: &tokens,
-            fold_report: fold_report.as_ref(),
-            slots: generation.slots(),
-            warnings: &warnings,
-            outside: conversation.outside,
-        },
-        policy,
-        history: &history,
-        tools: budget.tools,
-    })
+    let found = wire::check(wire, &rendered.texts());
+    let warning = |violation: &Violation| {
+        let text = phrase!(
+            "plan-invalid",
+            "the context breaks a rule of {wire}: {what}",
+            wire = wire.name(),
+            what = violation.phrase()
+        );
+        Warning::new(WarningKind::Internal, text)
+    };
+    found.iter().map(warning).collect()
+}
+
+/// Returns how many tokens a fold would free, if one is due over the high mark and was not done
+/// because it would free too few.
+fn freeable(input: &PlanInput<'_>, planned: &Plan) -> Option<usize> {
+    let rule = &input.policy.fold;
+    let messages = (0..input.history.len()).filter(|&at| input.history.number(at).is_some());
+    let is_due = planned.action == Action::Extend
+        && planned.tokens.context > planned.tokens.high
+        && rule.when != When::Window
+        && messages.count() > rule.min_messages;
+    if !is_due {
+        return None;
+    }
+    let mut policy = input.policy.clone();
+    policy.fold.free = Size::Tokens(0);
+    let folded = plan(&PlanInput { policy: &policy, ..*input });
+    Some(planned.tokens.context.saturating_sub(folded.tokens.context))
 }
 
 fn budget(arguments: &Arguments, model: &Model, conversation: &Conversation) -> Budget {
     let counter = model.counter();
     Budget {
         window: arguments.window.unwrap_or_else(|| model.input_window()),
-        whole: arguments.window.unwrap_or(model.window),
+        model_window: arguments.window.unwrap_or(model.window),
         tools: conversation.tools.iter().map(|tool| counter.tool(tool)).sum(),
         calibration: Calibration::default(),
         cold: false,

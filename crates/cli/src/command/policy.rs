@@ -6,7 +6,12 @@ use std::process::ExitCode;
 use anyhow::Result;
 use waterline::policy::{FOLD_KEYS, Key, PRESETS, Policy, Preset};
 use waterline::stage::STAGES;
+use waterline_config::Overrides;
+use waterline_config::policy::effective;
+use waterline_log::Session;
 
+use crate::arguments::user_of_environment;
+use crate::db::Database;
 use crate::help::about;
 use crate::input::output;
 use crate::phrase::phrase;
@@ -24,13 +29,22 @@ pub struct Arguments {
 enum Command {
     /// List the presets
     List,
-    /// Print a policy as TOML: a preset with its comments, or with some keys changed
+    /// Print a policy as TOML, with the values in effect, including preferences, config and
+    /// environment variables
     Show {
         /// Preset or TOML file
         name: String,
         /// Set a key, such as window.messages=60
         #[arg(long = "set", value_parser = settings::setting, value_name = "KEY=VALUE")]
         set: Vec<(String, String)>,
+        /// With the keys that the config sets for this model (default: the configured model)
+        #[arg(long, value_name = "NAME")]
+        model: Option<String>,
+        /// With the preferences of this user (default: $WATERLINE_USER, else none)
+        #[arg(long, value_name = "NAME")]
+        user: Option<String>,
+        #[command(flatten)]
+        database: Database,
     },
     /// Check a policy; exit status 0 if it is valid
     Check {
@@ -58,8 +72,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
                 )?;
             }
         }
-        Command::Show { name, set } => {
-            let policy = settings::policy(name, set)?;
+        Command::Show { name, set, model, user, database } => {
+            let user = user.clone().or_else(user_of_environment);
+            let config = settings::of_user(user.as_deref(), database)?;
+            let model = model.clone().or_else(|| config.model_name()).unwrap_or_default();
+            let overrides =
+                Overrides { policy: Some(name.clone()), sets: set.clone(), ..Overrides::default() };
+            // As for a new session.
+            let policy = effective(&config, &overrides, &Session::new(""), &model)?;
             match Preset::named(name) {
                 // The comments would be lost otherwise.
                 Ok(preset) if policy.text() == Policy::preset(name)?.text() => {
@@ -91,13 +111,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
 fn keys(out: &mut impl Write, section: &str, heading: &str, keys: &[Key]) -> Result<()> {
     writeln!(out, "[{section}]  {heading}")?;
     for key in keys {
-        writeln!(
-            out,
-            "  {:<22} {} ({})",
-            format!("{section}.{}", key.name),
-            about(section, key.name, key.about),
-            phrase(&key.allowed.phrase())
-        )?;
+        let about = about(section, key.name, key.about);
+        let what = text!("with-detail", text = about, detail = phrase(&key.allowed.phrase()));
+        writeln!(out, "  {:<22} {what}", format!("{section}.{}", key.name))?;
     }
     Ok(())
 }

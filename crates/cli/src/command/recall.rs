@@ -7,12 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
-use serde_json::json;
 use waterline_agent::AgentError;
 use waterline_agent::environment::without_notes;
 use waterline_config::{Config, RecallEncoders};
 use waterline_log::{Filter, Log, Numbering, Session};
-use waterline_session::{Passage, Recall, RecallRequest};
+use waterline_session::{Passage, PassageLine, Recall, RecallRequest};
 
 use crate::db::Database;
 use crate::environment::environment;
@@ -66,17 +65,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         None => candidates(&log, &question, arguments.user.as_deref())?,
     };
     let config = Config::load(Arc::clone(environment()))?;
-    let encoders = RecallEncoders::find(&config)?.into_encoders();
-    let encoders = encoders.map(|encoders| Arc::new(encoders.with_timeout(ENCODER_TIMEOUT)));
+    let encoders = RecallEncoders::find(&config)?
+        .into_encoders()
+        .map(|encoders| Arc::new(encoders.with_timeout(ENCODER_TIMEOUT)));
     let mut out = if arguments.json { raw_output() } else { output() };
     let mut any = false;
     for session in &sessions {
-        let request = RecallRequest {
-            question: &question,
-            count: arguments.limit.into(),
-            chars: if arguments.json { 1_500 } else { room(8) },
-            before: u64::MAX,
-        };
+        let chars = if arguments.json { 1_500 } else { room(8) };
+        let request = RecallRequest::new(&question, arguments.limit.into(), chars);
         let recall = Recall::new(without_notes).with_encoders(encoders.clone());
         let found = recall.search(&log, &session.id, &request)?;
         any |= !found.is_empty();
@@ -157,17 +153,10 @@ fn json_lines(
     numbering: &Numbering,
 ) -> Result<()> {
     for found in found {
-        let reasons: Vec<String> = found.reasons.iter().map(match_reason).collect();
-        let line = json!({
-            "session": session.id,
-            "message": numbering.count(found.position),
-            "role": found.role.name(),
-            "time": found.time,
-            "text": found.text,
-            "artifact": found.artifact,
-            "why": reasons,
-        });
-        writeln!(out, "{line}")?;
+        let message = numbering.count(found.position);
+        let why = found.reasons.iter().map(match_reason).collect();
+        let line = PassageLine::new(&session.id, message, found, why);
+        writeln!(out, "{}", serde_json::to_string(&line)?)?;
     }
     Ok(())
 }

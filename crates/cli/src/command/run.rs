@@ -14,20 +14,15 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 use waterline::message::Part;
-use waterline_agent::{
-    Agent, Ending, HandoffRunner, Outcome, Start, State, UserInput, Waiting, schema,
-};
-use waterline_config::Assembly;
+use waterline_agent::{Agent, Ending, HandoffRunner, Outcome, State, UserInput, Waiting, schema};
 use waterline_log::{MAX_INPUT_BYTES, read_all};
 
-use crate::mentions;
-use crate::open_session::{self, Flags};
-use crate::place;
+use crate::mentions::{self, Mentions};
+use crate::open_session::{Flags, NamedSession, missing_model};
 use crate::printer::Printer;
-use crate::show::{kept, notice, turn_notice, window_guess};
+use crate::show::model_notes;
 use crate::signals::stopped;
 use crate::text;
-use crate::trust;
 
 /// The exit status of a turn without a full answer, and of one that waits for the user.
 const UNFINISHED: u8 = 1;
@@ -45,7 +40,7 @@ const MAX_SCHEMA_BYTES: usize = 1 << 20;
 /// Without a terminal it does not change files here unless --yes or --approval none allows it;
 /// --workspace private keeps it in a directory of its own. The session is stored:
 /// continue it with --session, at any time, in another process or with another model. The context
-/// stays inside the model's window; nothing is lost. Exit status: 0 with an answer, 1 without a
+/// stays within the model's window; nothing is lost. Exit status: 0 with an answer, 1 without a
 /// full answer, 2 on an error, 3 if the agent waits for an answer or an approval.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -56,7 +51,8 @@ pub struct Arguments {
     /// generated id are enough
     #[arg(long, value_name = "ID")]
     session: Option<String>,
-    /// Resume a session where it was interrupted, without a new message (default: the latest)
+    /// Resume a session where it was interrupted, without a new message, in the directory where it
+    /// worked (default: the latest of this directory)
     #[arg(
         long,
         value_name = "ID",
@@ -75,7 +71,8 @@ pub struct Arguments {
     /// resumed turn keeps its schema
     #[arg(long, value_name = "FILE")]
     schema: Option<PathBuf>,
-    /// Approve every call that needs approval, except critical ones and commands without a sandbox
+    /// Approve every call that needs approval, except critical ones, commands without a sandbox,
+    /// and changes to protected paths
     #[arg(long)]
     yes: bool,
     /// Print one JSON object per event; the last one has the totals of the turn
@@ -86,19 +83,13 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let mut config = arguments.flags.config()?;
-    let mut overrides = arguments.flags.overrides();
-    trust::check(&config, arguments.flags.trusts_project(), !arguments.json)?;
-    overrides.directory = place::choose(&config, &overrides, !arguments.json)?;
+    let settled = arguments.flags.settle(!arguments.json)?;
     let prompt = if arguments.resumes() { None } else { Some(prompt(arguments)?) };
     let schema = arguments.schema.as_ref().map(read_schema).transpose()?;
     // The log blocks, so it is read before the runtime starts.
-    let log = arguments.flags.database.open()?;
-    let start = arguments.start();
-    let known = start.find(&log, overrides.user.as_deref())?;
-    open_session::add_preferences(&mut config, &log, &overrides, known.as_ref())?;
+    let opening = settled.open(&arguments.flags.database, arguments.named())?;
     // A schema applies to one turn: a resumed turn keeps the schema it started with.
-    let state = known.as_ref().map(State::of).transpose()?;
+    let state = opening.known.as_ref().map(State::of).transpose()?;
     let resumed = state
         .filter(|state| arguments.resumes() || matches!(state.pending, Some(Waiting::Question(_))));
     let is_schema_late = resumed.is_some() && schema.is_some();
@@ -106,31 +97,33 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
     let printer = Arc::new(Printer::new(arguments.json, arguments.yes, !has_schema));
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-    let prepared = runtime.block_on(async {
-        let (assembly, notices) = Assembly::new(config, overrides).await?;
-        notices.iter().for_each(|about| printer.note(&notice(about)));
-        let builder = assembly.builder(log.clone())?.start(start).prompt(arguments.system.clone());
-        Ok::<_, anyhow::Error>(builder.prepare().await?)
-    })?;
+    let note = |text: &str| printer.note(text);
+    let (assembly, prepared) = runtime.block_on(opening.prepare(arguments.system.clone(), note))?;
     if is_schema_late {
         printer.note(&text!("run-schema-kept"));
     }
-    let notices = prepared.config().notices.iter().map(turn_notice);
-    notices.for_each(|text| printer.note(&text));
-    prepared.notices.iter().for_each(|about| printer.note(&kept(about)));
     let session = prepared.session.id.clone();
+    let is_new = prepared.is_new;
     let outcome = runtime.block_on(async {
-        let mut runner =
-            HandoffRunner::open(log, &session, prepared.config().clone(), printer.clone()).await?;
-        printer.begin(runner.agent.live(), prepared.is_new);
-        if let Some(note) = window_guess(runner.agent.live()).filter(|_| prepared.is_new) {
-            printer.note(&note);
+        let mut runner = prepared.runner(printer.clone()).await?;
+        printer.begin(&runner.agent, is_new);
+        if is_new {
+            model_notes(runner.agent.live()).iter().for_each(|note| printer.note(note));
+        }
+        if prompt.is_none()
+            && let Some(model) = missing_model(&runner.agent, &assembly)?
+        {
+            bail!(text!("resume-model-missing", model = model));
         }
         let input = prompt.map(|prompt| {
-            let (input, notices) = prompt.input(&runner.agent);
-            notices.iter().for_each(|text| printer.note(text));
-            UserInput { schema, ..input }
+            let read = prompt.input(&runner.agent);
+            read.notices.iter().for_each(|text| printer.note(text));
+            if read.is_incomplete {
+                bail!(text!("mention-not-sent"));
+            }
+            Ok(UserInput { schema, ..read.input })
         });
+        let input = input.transpose()?;
         turn(&mut runner, input, &printer).await
     });
     outcome.inspect_err(|error| printer.failed(&session, error))
@@ -142,9 +135,10 @@ impl Arguments {
         self.again || self.resume.is_some()
     }
 
-    fn start(&self) -> Start {
+    /// Returns the session to continue and the one to resume.
+    const fn named(&self) -> NamedSession<'_> {
         let resume = if self.again { self.session.as_ref() } else { self.resume.as_ref() };
-        open_session::start(self.session.as_ref(), resume)
+        (self.session.as_ref(), resume)
     }
 }
 
@@ -157,7 +151,7 @@ async fn turn(
         outcome = runner.turn(input) => outcome?,
         never = printer.attend() => match never {},
         () = stopped() => {
-            runner.agent.live_mut().resync().await?;
+            runner.agent.live_mut().reload_if_interrupted().await?;
             let id = runner.agent.live().session().id.as_str();
             bail!(text!("run-stopped", session = id));
         }
@@ -188,20 +182,24 @@ struct Prompt {
 }
 
 impl Prompt {
-    /// Returns the input for the agent, and notices for the user.
-    fn input(self, agent: &Agent) -> (UserInput, Vec<String>) {
+    /// Returns the input for the agent.
+    fn input(self, agent: &Agent) -> Mentions {
         match (self.written, self.piped) {
             (Some(written), piped) => {
-                let (mut input, notices) = mentions::read(agent, &written);
+                let mut read = mentions::read(agent, &written);
                 // A random mark, so that piped data cannot close its own block.
                 let mark = RandomState::new().build_hasher().finish();
                 let block = |data: String| {
                     format!("<stdin-{mark:x}>\n{}\n</stdin-{mark:x}>", data.trim_end())
                 };
-                input.parts.extend(piped.map(|data| Part::text(block(data))));
-                (input, notices)
+                read.input.parts.extend(piped.map(|data| Part::text(block(data))));
+                read
             }
-            (None, piped) => (UserInput::new(piped.unwrap_or_default()), Vec::new()),
+            (None, piped) => Mentions {
+                input: UserInput::new(piped.unwrap_or_default()),
+                notices: Vec::new(),
+                is_incomplete: false,
+            },
         }
     }
 }
@@ -258,8 +256,7 @@ fn read_schema(path: &PathBuf) -> Result<Value> {
     let text = std::fs::File::open(path)
         .and_then(|mut file| read_all(&mut file, MAX_SCHEMA_BYTES))
         .with_context(|| text!("cannot-read", path = name.as_str()))?;
-    let schema: Value = serde_json::from_slice(&text)
-        .with_context(|| text!("run-schema-not-json", path = name.as_str()))?;
+    let schema: Value = serde_json::from_slice(&text).with_context(|| name.clone())?;
     if schema.is_null() {
         bail!(text!("run-schema-null", path = name));
     }

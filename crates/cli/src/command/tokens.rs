@@ -5,7 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use waterline::message::{Body, Message, Role, Wire};
-use waterline::tokens::{Counter, Method};
+use waterline::tokens::Counter;
+use waterline_config::Tokenizer;
 use waterline_provider::wire::Conversation;
 
 use crate::db::Stored;
@@ -25,10 +26,10 @@ pub struct Arguments {
     /// Count as this model does (default: the one in the file)
     #[arg(long)]
     model: Option<String>,
-    /// Counting method instead of the model's: o200k, cl100k, estimate, chars/4, agentgraph,
-    /// init-execute, cow, agent-service, beamai
+    /// Counting method instead of the model's: tiktoken, o200k, cl100k, estimate, chars/4,
+    /// agentgraph, init-execute, cow, agent-service, beamai
     #[arg(long, value_name = "METHOD")]
-    with: Option<Method>,
+    with: Option<Tokenizer>,
     /// Wire format of the file (default: detected)
     #[arg(long, value_parser = waterline_provider::wire::named)]
     from: Option<Wire>,
@@ -72,12 +73,12 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         let name = arguments.model.as_deref().or(conversation.model.as_deref());
         let (model, warning) = settings::model(&models, name);
         let counter = match arguments.with {
-            Some(method) => Counter::new(method, model.image_tokens),
+            Some(with) => Counter::new(with.method(name.unwrap_or_default()), model.image_tokens),
             None => model.counter(),
         };
         let counters = count(&conversation, &counter);
-        let id = conversation.id.clone().unwrap_or_else(|| at.to_string());
         at += 1;
+        let id = conversation.id.clone().unwrap_or_else(|| at.to_string());
         if arguments.json {
             let parts = counters.rows.iter();
             let parts: serde_json::Map<_, _> =
@@ -102,7 +103,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
             let total = text!("tokens-total", count = counters.total(), method = method);
             writeln!(out, "{total}")?;
             for (kind, count, tokens) in &counters.rows {
-                writeln!(out, "{:>10}  {} ({})", number(*tokens), label(kind), number(*count))?;
+                let what = text!("with-detail", text = label(kind), detail = number(*count));
+                writeln!(out, "{:>10}  {what}", number(*tokens))?;
             }
         }
         Ok(())

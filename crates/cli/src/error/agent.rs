@@ -2,7 +2,10 @@
 
 use waterline_agent::AgentError;
 
-use super::{log, sandbox, session};
+use super::{describe_cause, log, sandbox, session};
+use crate::foreign::foreign;
+use crate::lang::relist;
+use crate::phrase::phrase;
 use crate::text;
 
 pub(super) fn describe(error: &AgentError) -> Option<String> {
@@ -11,7 +14,7 @@ pub(super) fn describe(error: &AgentError) -> Option<String> {
             "error-agent-state",
             session = session.as_str(),
             field = *field,
-            why = why.as_str()
+            why = foreign(why)
         ),
         AgentError::InUse { session } => text!("error-agent-in-use", session = session.as_str()),
         AgentError::OtherUser { session } => {
@@ -29,11 +32,16 @@ pub(super) fn describe(error: &AgentError) -> Option<String> {
             text!("error-agent-duplicate-tool", name = name.as_str())
         }
         AgentError::NoToolMatches { pattern, known } => {
-            text!("error-agent-no-tool", pattern = pattern.as_str(), known = known.as_str())
+            text!("error-agent-no-tool", pattern = pattern.as_str(), known = relist(known))
         }
         AgentError::UnknownRole { name, known } => {
-            text!("error-agent-unknown-role", name = name.as_str(), known = known.as_str())
+            text!("error-agent-unknown-role", name = name.as_str(), known = relist(known))
         }
+        AgentError::Setting(why) => phrase(why),
+        AgentError::InvalidSetting { place, cause } => {
+            text!("error-with-cause", error = phrase(place), cause = describe_cause(cause))
+        }
+        AgentError::Unusable(cause) => describe_cause(cause),
         _ => return None,
     })
 }

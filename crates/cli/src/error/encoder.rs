@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
+use waterline_memory::EncodeError;
 use waterline_memory::encoder::{AddError, OpenError};
 
+use super::system::io_error;
+use crate::foreign::foreign;
 use crate::text;
 
 /// Describes why the encoder in a directory cannot be used.
@@ -14,13 +17,19 @@ pub fn describe_open(directory: &Path, error: OpenError) -> String {
         text!("error-with-cause", error = error, cause = cause)
     };
     match error {
-        OpenError::Read(error) => with_cause(error.to_string()),
+        OpenError::Read(error) => with_cause(io_error(&error)),
         OpenError::NoModel => text!("encoder-no-model", path = path),
         OpenError::NoTokenizer => text!("encoder-no-tokenizer", path = path),
         OpenError::NotBuilt => text!("encoder-no-onnx"),
-        OpenError::Model(error) => with_cause(error.to_string()),
+        OpenError::Model(error) => text!("encoder-invalid", path = path, text = error.to_string()),
         other => other.to_string(),
     }
+}
+
+/// Describes why a text was not encoded.
+pub fn describe_encode(error: &EncodeError) -> String {
+    let cause = foreign(&error.cause);
+    text!("encoder-failed", name = error.encoder.as_str(), cause = cause)
 }
 
 /// Describes why model files were not added or removed.
@@ -28,7 +37,7 @@ pub fn describe_add(error: &AddError) -> String {
     let shown = |path: &Path| path.display().to_string();
     match error {
         AddError::File { path, source } => {
-            text!("error-with-cause", error = shown(path), cause = source.to_string())
+            text!("error-with-cause", error = shown(path), cause = io_error(source))
         }
         AddError::Unknown { path, sha256 } => {
             text!("encoder-unknown-file", path = shown(path), hash = sha256.as_str())

@@ -2,7 +2,8 @@
 
 use waterline_log::{LogError, Refusal};
 
-use super::syntax::io_error;
+use super::system::io_error;
+use crate::lang::list;
 use crate::phrase::phrase;
 use crate::text;
 
@@ -10,7 +11,7 @@ pub(super) fn describe(error: &LogError) -> Option<String> {
     Some(match error {
         LogError::InvalidUrl { url } => text!("error-log-address", url = url.as_str()),
         LogError::Open { name, text } => {
-            text!("error-log-open", name = name.as_str(), cause = text.as_str())
+            text!("error-log-open", name = name.as_str(), cause = phrase(text))
         }
         LogError::NotALog { name } => text!("error-log-foreign", name = name.as_str()),
         LogError::UnsupportedFormat { name, found, known } => {
@@ -26,17 +27,17 @@ pub(super) fn describe(error: &LogError) -> Option<String> {
             wait = format!("{wait:?}")
         ),
         LogError::Flush { name, text } => {
-            text!("error-log-flush", name = name.as_str(), cause = text.as_str())
+            text!("error-log-flush", name = name.as_str(), cause = phrase(text))
         }
         LogError::Deleted { name } => text!("error-log-deleted", name = name.as_str()),
         LogError::Damaged { name, text } => {
             text!("error-log-damaged", name = name.as_str(), cause = phrase(text))
         }
         LogError::Connection { name, text } => {
-            text!("error-log-connection", name = name.as_str(), cause = text.as_str())
+            text!("error-log-connection", name = name.as_str(), cause = phrase(text))
         }
         LogError::Database { name, text } => {
-            text!("error-with-cause", error = name.as_str(), cause = text.as_str())
+            text!("error-with-cause", error = name.as_str(), cause = phrase(text))
         }
         LogError::Conflict { session, .. } => {
             text!("error-log-conflict", session = session.as_str())
@@ -48,20 +49,23 @@ pub(super) fn describe(error: &LogError) -> Option<String> {
         LogError::WriteConflict { name } => text!("error-log-race", name = name.as_str()),
         LogError::NoSession { id } => text!("error-log-no-session", id = id.as_str()),
         LogError::Ambiguous { prefix, matches } => {
-            text!("error-log-ambiguous", prefix = prefix.as_str(), matches = matches.join(", "))
+            text!("error-log-ambiguous", prefix = prefix.as_str(), matches = list(matches))
         }
         LogError::Exists { id } => text!("error-log-exists", id = id.as_str()),
         LogError::Missing { what, id } => {
-            text!("error-log-missing", what = *what, id = id.as_str())
+            let kind = what.replace(' ', "-");
+            text!("error-log-missing", kind = kind, what = *what, id = id.as_str())
         }
         LogError::InvalidId { text } => text!("error-log-no-id", id = text.as_str()),
-        LogError::Line { line, text } => {
-            text!("error-log-line", line = line.to_string(), cause = phrase(text))
+        LogError::Line { line, cause } => {
+            let cause = describe(cause).unwrap_or_else(|| cause.to_string());
+            text!("error-log-line", line = line.to_string(), cause = cause)
         }
         LogError::File { path, source } => {
             let path = path.display().to_string();
             text!("error-log-file", path = path, cause = io_error(source))
         }
+        LogError::Output(error) => io_error(error),
         LogError::Refused(refusal) => return describe_refusal(refusal),
         _ => return None,
     })
@@ -82,13 +86,19 @@ fn describe_refusal(refusal: &Refusal) -> Option<String> {
         Refusal::TooFarBack { session, count } => {
             text!("error-log-too-far-back", session = session.as_str(), count = *count)
         }
+        Refusal::TooFewTurns { asked, count, .. } => {
+            text!("error-log-too-few-turns", asked = *asked, count = *count)
+        }
         Refusal::Fork { session, at, count } => {
             text!("error-log-fork", session = session.as_str(), at = at.to_string(), count = *count)
         }
-        Refusal::SessionId(start) => text!("error-log-session-id", id = format!("{start:?}")),
+        Refusal::SessionId(start) => {
+            text!("error-log-session-id", id = start.escape_debug().to_string())
+        }
         Refusal::BackupOfItself(path) => {
             text!("error-log-backup-of-itself", path = path.display().to_string())
         }
+        Refusal::Other(why) => phrase(why),
         _ => return None,
     })
 }

@@ -2,6 +2,7 @@
 
 use waterline_memory::NoteError;
 
+use super::system::io_error;
 use crate::text;
 
 /// Describes why the memory was not read or written.
@@ -12,6 +13,7 @@ pub fn describe(error: &NoteError) -> String {
         NoteError::NoSuchNote { number, count } => {
             text!("memory-no-such", number = *number, count = *count)
         }
+        NoteError::Io(error) => io_error(error),
         other => other.to_string(),
     }
 }

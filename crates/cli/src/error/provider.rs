@@ -1,18 +1,30 @@
 //! Errors of a call to a model.
 
 use waterline_provider::overflow::{overflow, sentence};
+use waterline_provider::wire::UnknownWire;
 use waterline_provider::{CallError, Refused};
 
+use crate::lang::list;
 use crate::phrase::phrase;
 use crate::text;
 
 /// Characters shown of an unexpected response.
 const SHOWN: usize = 200;
 
+/// Returns the text of an unknown wire name.
+pub(super) fn unknown_wire(error: &UnknownWire) -> String {
+    text!("error-unknown-wire", name = error.name.as_str(), known = list(&error.known))
+}
+
 pub(super) fn describe(error: &CallError) -> Option<String> {
     Some(match error {
         CallError::Connect { url, text } => {
             text!("error-call-connect", url = url.as_str(), cause = phrase(text))
+        }
+        CallError::NoTls { url } => text!("error-call-no-tls", url = url.as_str()),
+        CallError::ExpectsTls { url } => text!("error-call-expects-tls", url = url.as_str()),
+        CallError::Certificate { url, cause } => {
+            text!("error-call-certificate", url = url.as_str(), cause = phrase(cause))
         }
         CallError::SecretInUrl => text!("error-call-secret-in-url"),
         CallError::InvalidUrl(url) => text!("error-call-url", url = url.as_str()),
@@ -33,7 +45,7 @@ pub(super) fn describe(error: &CallError) -> Option<String> {
         }
         CallError::Failed { body, .. } => text!("error-call-failed", reason = sentence(body)),
         CallError::Interrupted { text, .. } => {
-            text!("error-call-interrupted", cause = text.as_str())
+            text!("error-call-interrupted", cause = phrase(text))
         }
         _ => return None,
     })
@@ -63,6 +75,10 @@ fn describe_refused(refused: &Refused) -> String {
     let reason = sentence.trim().trim_end_matches('.');
     if !reason.is_empty() {
         shown = text!("error-with-cause", error = shown, cause = reason);
+    }
+    if kind == "not-found" && !refused.url.is_empty() {
+        // The server may speak another wire than the name of the model suggests.
+        return shown + &text!("error-call-not-found-hint", url = refused.url.as_str());
     }
     shown + &text!("error-call-refused-hint", kind = kind)
 }

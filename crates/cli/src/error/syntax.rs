@@ -1,11 +1,17 @@
-//! Errors of parsers and of the operating system. Their libraries describe them in English only,
-//! so that other languages have texts for the usual ones and quote the rest.
-
-use std::io::ErrorKind;
+//! Errors of parsers, which describe them in English only.
 
 use serde_json::error::Category;
 
+use crate::foreign::{self, foreign};
 use crate::text;
+
+/// Longer lines of a file are not quoted.
+const MAX_QUOTE: usize = 300;
+
+/// Returns the text of an error in a TOML file.
+pub fn toml_file_error(error: &toml::de::Error) -> String {
+    toml_error(error.to_string().trim_end())
+}
 
 /// Returns the text of a TOML error, whose first line has the position and whose last lines have
 /// the reason. The lines between them quote the file.
@@ -19,11 +25,17 @@ pub fn toml_error(error: &str) -> String {
     let is_quote = |line: &&str| {
         line.trim_start_matches(|c: char| c == ' ' || c.is_ascii_digit()).starts_with('|')
     };
-    let quoted: Vec<&str> = rest.lines().filter(is_quote).collect();
+    // A file of one long line, such as JSON, is not quoted whole.
+    let is_long = rest.lines().filter(is_quote).any(|line| line.len() > MAX_QUOTE);
+    let quoted: Vec<&str> = rest.lines().filter(is_quote).filter(|_| !is_long).collect();
     let reasons: Vec<String> =
         rest.lines().filter(|line| !is_quote(line) && !line.is_empty()).map(reason).collect();
     let heading = text!("error-toml-at", line = line, column = column);
-    format!("{prefix}{heading}\n{}\n{}", quoted.join("\n"), reasons.join("\n"))
+    let lines = [format!("{prefix}{heading}")]
+        .into_iter()
+        .chain(quoted.into_iter().map(str::to_owned))
+        .chain(reasons);
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the reason of a TOML error. Serde makes the sentences that are known here.
@@ -31,7 +43,7 @@ fn reason(text: &str) -> String {
     let quoted = |rest: &str| rest.split('`').next().unwrap_or_default().to_owned();
     if let Some(rest) = text.strip_prefix("unknown field `") {
         let known = rest.split_once("expected ").map_or("", |(_, known)| known);
-        return text!("error-toml-unknown-key", key = quoted(rest), known = known);
+        return text!("error-toml-unknown-key", key = quoted(rest), known = foreign(known));
     }
     if let Some(rest) = text.strip_prefix("missing field `") {
         return text!("error-toml-missing-key", key = quoted(rest));
@@ -39,41 +51,32 @@ fn reason(text: &str) -> String {
     if let Some(rest) = text.strip_prefix("invalid type: ")
         && let Some((found, expected)) = rest.rsplit_once(", expected ")
     {
-        return text!("error-toml-type", found = found, expected = expected);
+        return text!("error-toml-type", found = foreign(found), expected = foreign(expected));
     }
     match text {
         "duplicate key" => text!("error-toml-duplicate"),
-        other => text!("error-toml-other", reason = other),
+        other => match foreign::find(other) {
+            Some(known) => known,
+            None => text!("error-toml-other", reason = other),
+        },
     }
 }
 
-/// Returns the text of a JSON error.
+/// Returns the text of a JSON error, with its position if it has one.
 pub fn json_error(error: &serde_json::Error) -> String {
-    let kind = match error.classify() {
-        Category::Eof => "end",
-        Category::Data => "data",
-        Category::Io => "io",
-        Category::Syntax => "syntax",
+    let text = error.to_string();
+    let cause = foreign(text.split(" at line ").next().unwrap_or_default());
+    let what = match error.classify() {
+        Category::Syntax | Category::Eof => text!("parse-not-json", cause = cause),
+        Category::Data | Category::Io => cause,
     };
-    text!("error-json", kind = kind, text = error.to_string())
-}
-
-/// Returns the text of an error of the operating system.
-pub fn io_error(error: &std::io::Error) -> String {
-    let kind = match error.kind() {
-        ErrorKind::NotFound => "not-found",
-        ErrorKind::PermissionDenied => "permission-denied",
-        ErrorKind::AlreadyExists => "already-exists",
-        ErrorKind::IsADirectory => "is-a-directory",
-        ErrorKind::NotADirectory => "not-a-directory",
-        ErrorKind::StorageFull => "storage-full",
-        ErrorKind::ReadOnlyFilesystem => "read-only",
-        ErrorKind::ConnectionRefused => "connection-refused",
-        ErrorKind::TimedOut => "timed-out",
-        ErrorKind::BrokenPipe => "broken-pipe",
-        _ => "other",
-    };
-    text!("error-system", kind = kind, text = error.to_string())
+    match error.line() {
+        0 => what,
+        line => {
+            let (line, column) = (line.to_string(), error.column().to_string());
+            text!("parse-at", line = line, column = column, text = what)
+        }
+    }
 }
 
 #[cfg(test)]

@@ -11,6 +11,12 @@ pub(super) fn describe(error: &TranscriptError) -> Option<String> {
         TranscriptError::Database { name, .. } => {
             text!("error-transcript-database", name = name.as_str())
         }
+        TranscriptError::NotJson { name, line, known } => text!(
+            "error-transcript-not-json",
+            name = name.as_str(),
+            line = *line,
+            known = known.as_str()
+        ),
         TranscriptError::NoConversation { name, text } => {
             text!("error-with-cause", error = name.as_str(), cause = phrase(text))
         }

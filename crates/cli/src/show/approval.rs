@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use fluent_bundle::FluentArgs;
 use waterline_agent::{ApprovalReason, RiskCause};
 
-use crate::{lang, text};
+use crate::lang::{self, list};
+use crate::text;
 
 /// Returns the reason why a call needs approval.
 pub fn approval_reason(reason: &ApprovalReason) -> String {
@@ -31,7 +32,8 @@ fn risk_cause(cause: &RiskCause) -> String {
         }
         RiskCause::Unparsed => text!("approval-unparsed"),
         RiskCause::Unsandboxed => text!("approval-unsandboxed"),
-        RiskCause::Protected(paths) => text!("approval-protected", paths = paths.join(", ")),
+        RiskCause::Repository => text!("approval-repository"),
+        RiskCause::Protected(paths) => text!("approval-protected", paths = list(paths)),
         RiskCause::OwnDirectories => text!("approval-own-directories"),
         RiskCause::Sandboxed => text!("approval-sandboxed"),
         RiskCause::Network => text!("approval-network"),
@@ -44,7 +46,7 @@ fn risk_cause(cause: &RiskCause) -> String {
 
 fn join(paths: &[PathBuf]) -> String {
     let shown: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
-    shown.join(", ")
+    list(&shown)
 }
 
 #[cfg(test)]
@@ -67,6 +69,7 @@ mod tests {
             medium(RiskCause::Unparsed),
             medium(RiskCause::Unsandboxed),
             medium(RiskCause::Protected(vec![".git".to_owned()])),
+            medium(RiskCause::Repository),
             medium(RiskCause::OwnDirectories),
             medium(RiskCause::Sandboxed),
             medium(RiskCause::Network),
@@ -81,12 +84,12 @@ mod tests {
 
     #[test]
     fn every_risk_is_in_the_catalogs() {
-        let table: toml::Table = include_str!("../../../agent/presets/risks.toml").parse().unwrap();
-        for pattern in table["pattern"].as_array().unwrap() {
-            let [id, about] = ["id", "about"].map(|key| pattern[key].as_str().unwrap().to_owned());
-            let key = format!("risk-{id}");
+        let patterns = waterline_agent::Approval::default().patterns;
+        assert!(patterns.len() > 20, "{}", patterns.len());
+        for pattern in &patterns {
+            let key = format!("risk-{}", pattern.id);
             let found = |lang| lang::find_in(lang, &key, &FluentArgs::new());
-            assert_eq!(found(Lang::En), Some(about), "{key}");
+            assert_eq!(found(Lang::En).as_ref(), Some(&pattern.about), "{key}");
             assert!(found(Lang::Zh).is_some(), "{key}");
         }
     }

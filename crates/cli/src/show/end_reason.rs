@@ -1,8 +1,9 @@
 //! Why a turn ended before the model was done, in the chosen language.
 
-use waterline_agent::EndReason;
+use waterline_agent::{EndReason, Ending};
 
 use super::approval::approval_reason;
+use crate::phrase::phrase;
 use crate::text;
 
 /// Returns why a turn ended.
@@ -23,12 +24,21 @@ pub fn end_reason(reason: &EndReason) -> String {
         EndReason::Refused => text!("end-refused"),
         EndReason::EmptyAnswer => text!("end-empty-answer"),
         EndReason::NoAnswerText => text!("end-no-answer-text"),
-        EndReason::Schema(why) => text!("end-schema", why = why.as_str()),
+        EndReason::Schema(why) => text!("end-schema", why = phrase(why)),
         EndReason::NotApproved(reason) => {
             text!("end-not-approved", reason = approval_reason(reason))
         }
         EndReason::PersonalData => text!("end-personal-data"),
         other => other.to_string(),
+    }
+}
+
+/// Returns the setting of the limit that ended a turn, if the next message continues the work.
+pub fn setting_of(ending: &Ending) -> Option<(&EndReason, &'static str)> {
+    match ending {
+        Ending::Limit(reason @ EndReason::TurnCalls(_)) => Some((reason, "agent.steps")),
+        Ending::Limit(reason @ EndReason::Time(_)) => Some((reason, "agent.time")),
+        _ => None,
     }
 }
 
@@ -55,7 +65,7 @@ mod tests {
             EndReason::Refused,
             EndReason::EmptyAnswer,
             EndReason::NoAnswerText,
-            EndReason::Schema("no such key".to_owned()),
+            EndReason::Schema("no such key".into()),
             EndReason::NotApproved("the budget is spent".into()),
             EndReason::PersonalData,
             EndReason::Other("enough".to_owned()),

@@ -2,6 +2,7 @@
 
 mod approval;
 mod end_reason;
+mod failure;
 mod json;
 mod markdown;
 mod notice;
@@ -18,20 +19,23 @@ mod turn;
 mod why;
 
 pub use approval::approval_reason;
+pub use end_reason::{end_reason, setting_of};
+pub use failure::{Failure, failure};
 pub use json::json;
 pub use markdown::markdown;
-pub use notice::{kept, notice, server_problem, skill_problem, turn_notice, window_guess};
+pub use notice::{kept, model_notes, notice, server_problem, skill_problem, turn_notice};
 pub use one_line::one_line;
 pub use passage::{match_reason, passage};
-pub use reason::reason;
-pub use refusal::refusal;
+pub use reason::reasons;
+pub use refusal::{Granting, refusals};
 pub use report::Report;
 pub use table::{line, table, treatment};
-pub use text::{align_right, bar, pad, room, size, truncate, width, wrap};
+pub use text::{align_right, bar, capitalized, pad, room, size, truncate, width, wrap};
 pub use turn::{call_note, handed_off, odd, remembered};
 pub use why::why;
 
 use anstyle::Style;
+use waterline::message::Role;
 use waterline::tokens::Method;
 use waterline_log::Numbering;
 
@@ -50,6 +54,21 @@ pub fn percent(share: f64) -> String {
     } else {
         format!("{percent:.1}%")
     }
+}
+
+/// Returns the name of a role in the chosen language.
+pub fn role(role: Role) -> String {
+    match role {
+        Role::System => crate::text!("role-system"),
+        Role::User => crate::text!("role-user"),
+        Role::Assistant => crate::text!("role-assistant"),
+        Role::Tool => crate::text!("role-tool"),
+    }
+}
+
+/// Formats a message on a line, after its role.
+pub fn role_line(message_role: Role, text: &str) -> String {
+    crate::text!("role-line", role = role(message_role), text = text)
 }
 
 /// Formats the number of the message at a position. The system prompt has none.

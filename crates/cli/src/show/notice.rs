@@ -8,7 +8,8 @@ use waterline_config::Notice;
 use waterline_session::{LiveSession, WindowSource};
 
 use super::{phrase, plain};
-use crate::error::describe_note;
+use crate::error::{describe_cause, describe_note, unsupported};
+use crate::lang::{list, relist};
 use crate::text;
 
 /// Returns the text of a notice about settings.
@@ -35,18 +36,18 @@ pub fn notice(notice: &Notice) -> String {
             policy = policy.as_str()
         ),
         Notice::Fallback { model, why } => {
-            text!("notice-fallback", model = model.as_str(), why = why.as_str())
+            text!("notice-fallback", model = model.as_str(), why = describe_cause(why))
         }
-        Notice::Unconfined(why) => text!("notice-unconfined", why = why.as_str()),
+        Notice::Unconfined(why) => text!("notice-unconfined", why = unsupported(why)),
         Notice::RoleTaken(name) => text!("notice-role-taken", name = name.as_str()),
         Notice::Skill(problem) => skill_problem(problem),
         Notice::Server(problem) => server_problem(problem),
-        Notice::Roles(why) => text!("notice-roles", why = why.as_str()),
+        Notice::Roles(why) => text!("notice-roles", why = describe_cause(why)),
         Notice::DuplicateTool(name) => text!("error-agent-duplicate-tool", name = name.as_str()),
         Notice::NoToolMatches { pattern, known } => {
-            text!("error-agent-no-tool", pattern = pattern.as_str(), known = known.as_str())
+            text!("error-agent-no-tool", pattern = pattern.as_str(), known = relist(known))
         }
-        Notice::EnvFile(why) => text!("notice-env-file", why = why.as_str()),
+        Notice::EnvFile(why) => text!("notice-env-file", why = describe_cause(why)),
         Notice::Other(why) => text!("notice-other", why = why.as_str()),
         other => other.to_string(),
     }
@@ -69,23 +70,23 @@ pub fn server_problem(problem: &ServerProblem) -> String {
     match &problem.kind {
         ServerProblemKind::Start { program, directory: None, why } => {
             let program = program.as_str();
-            text!("server-start", server = server, program = program, why = why.as_str())
+            text!("server-start", server = server, program = program, why = describe_cause(why))
         }
         ServerProblemKind::Start { program, directory: Some(directory), why } => text!(
             "server-start-in",
             server = server,
             program = program.as_str(),
             directory = directory.display().to_string(),
-            why = why.as_str()
+            why = describe_cause(why)
         ),
         ServerProblemKind::Header(name) => {
             text!("server-header", server = server, name = name.as_str())
         }
         ServerProblemKind::Connect(why) => {
-            text!("server-connect", server = server, why = why.as_str())
+            text!("server-connect", server = server, why = phrase(why))
         }
         ServerProblemKind::Closed => text!("server-closed", server = server),
-        ServerProblemKind::List(why) => text!("server-list", server = server, why = why.as_str()),
+        ServerProblemKind::List(why) => text!("server-list", server = server, why = phrase(why)),
         ServerProblemKind::Timeout(after) => {
             text!("server-timeout", server = server, seconds = after.as_secs())
         }
@@ -125,7 +126,16 @@ pub fn turn_notice(notice: &TurnNotice) -> String {
         TurnNotice::TokenThreshold { threshold, max } => {
             text!("notice-token-threshold", threshold = *threshold, max = *max)
         }
-        TurnNotice::Instructions(why) => text!("notice-instructions", why = why.as_str()),
+        TurnNotice::Import { file, name } => {
+            text!("notice-import", file = plain(file), name = plain(name))
+        }
+        TurnNotice::InstructionsChanged(files) => {
+            text!("notice-instructions-changed", files = some(files))
+        }
+        TurnNotice::InstructionsTruncated(files) => {
+            text!("notice-instructions-truncated", files = some(files))
+        }
+        TurnNotice::Instructions(why) => text!("notice-instructions", why = describe_cause(why)),
         other => other.to_string(),
     }
 }
@@ -138,7 +148,10 @@ fn moved(file: &MovedFile) -> String {
         FileOutcome::RestoredInPart => text!("files-in-part", paths = paths),
         FileOutcome::ChangedMeanwhile => text!("files-kept", paths = paths),
         FileOutcome::TooLarge => text!("files-too-large", paths = paths),
-        FileOutcome::Failed(why) => text!("files-failed", path = paths, why = why.as_str()),
+        FileOutcome::NotRecorded => text!("files-not-recorded", paths = paths),
+        FileOutcome::Repository => text!("files-repository", paths = paths),
+        FileOutcome::Link => text!("files-links", paths = paths),
+        FileOutcome::Failed(why) => text!("files-failed", path = paths, why = describe_cause(why)),
         _ => TurnNotice::Moved(file.clone()).to_string(),
     }
 }
@@ -151,6 +164,13 @@ fn unrecorded(found: &Unrecorded) -> String {
         Unrecorded::Files { first, more } => {
             text!("notice-unrecorded-files", first = first.as_str(), more = *more)
         }
+        Unrecorded::Ignored { directories, count, or_more } => {
+            let paths = some(directories);
+            match or_more {
+                true => text!("notice-unrecorded-ignored-more", count = *count, paths = paths),
+                false => text!("notice-unrecorded-ignored", count = *count, paths = paths),
+            }
+        }
         Unrecorded::Session { bytes } => {
             text!("notice-unrecorded-session", megabytes = *bytes / 1_000_000)
         }
@@ -158,12 +178,44 @@ fn unrecorded(found: &Unrecorded) -> String {
     }
 }
 
-/// Returns the notice that the window of a session's model is a guess, if it is.
-pub fn window_guess(live: &LiveSession) -> Option<String> {
+/// Returns the names of directories, for one line.
+fn some(directories: &[String]) -> String {
+    const MOST: usize = 10;
+    let mut names: Vec<String> = directories.iter().take(MOST).map(|name| plain(name)).collect();
+    let more = directories.len().saturating_sub(MOST);
+    names.extend((more > 0).then(|| text!("call-more-files", count = more)));
+    list(&names)
+}
+
+/// Returns the notice that the window of a session's model is a guess or was learned from a
+/// refusal, if it is. A server that cannot be reached says nothing about it, and the next call
+/// tells why.
+fn window_note(live: &LiveSession) -> Option<String> {
     let model = live.model();
-    let name = model.name.as_str();
-    (model.window_source == WindowSource::Guess)
+    let name = plain(&model.name);
+    if live.learned_window().is_some() {
+        let address = plain(model.model.address());
+        return Some(text!(
+            "window-learned",
+            model = name,
+            window = live.window(),
+            address = address
+        ));
+    }
+    (model.window_source == WindowSource::Guess && !model.is_unreachable)
         .then(|| text!("window-guess", model = name, window = live.window()))
+}
+
+/// Returns the notes about the model of a session: its server does not list it, or its window is a
+/// guess or was learned.
+pub fn model_notes(live: &LiveSession) -> Vec<String> {
+    let model = live.model();
+    let missing = || {
+        let address = plain(model.model.address());
+        text!("model-not-listed", model = plain(&model.name), address = address)
+    };
+    let missing = model.is_missing.then(missing);
+    missing.into_iter().chain(window_note(live)).collect()
 }
 
 /// Returns the text of a notice that a session keeps something other than the flags ask for.

@@ -4,104 +4,19 @@ use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
-use serde_json::{Value, json};
 use unicode_width::UnicodeWidthStr;
+use waterline_replay::ReportLine;
 use waterline_replay::counters::Counters;
 use waterline_replay::lost::Lost;
 use waterline_replay::report::{Report, Row};
-use waterline_replay::run::Outcome;
 
 use super::{align_right, number, percent, plain};
 use crate::text;
 
 /// Writes one object with a row for each policy, window and file.
 pub fn json(out: &mut impl Write, report: &Report, lost: bool) -> Result<()> {
-    let several = report.datasets.len() > 1;
-    let files = report.rows().filter(|_| several);
-    let is_judged = report.judge.is_some();
-    let rows = report.totals().chain(files).map(|row| self::row(&row, is_judged));
-    let rows: Vec<Value> = rows.collect();
-    let mut object = json!({"rows": rows});
-    if let Some(session) = report.longest.as_ref().filter(|_| lost) {
-        let values: Vec<Value> = session.outcomes.iter().flat_map(lost_values).collect();
-        add(&mut object, json!({"session": session.id, "lost": values}));
-    }
-    if let Some(judge) = &report.judge {
-        add(&mut object, json!({"judge": judge.model, "too_long": judge.too_long}));
-    }
-    writeln!(out, "{object}")?;
+    writeln!(out, "{}", serde_json::to_string(&ReportLine::new(report, lost))?)?;
     Ok(())
-}
-
-/// Adds the fields of one object to another.
-fn add(object: &mut Value, fields: Value) {
-    if let (Value::Object(object), Value::Object(fields)) = (object, fields) {
-        object.extend(fields);
-    }
-}
-
-fn row(row: &Row<'_>, is_judged: bool) -> Value {
-    let counters = &row.counters;
-    let mut object = json!({
-        "policy": row.policy,
-        "window": row.window,
-        "dataset": row.dataset,
-        "conversations": counters.conversations,
-        "calls": counters.calls,
-        "values": counters.values,
-        "retained": rounded(counters.retained(), 5),
-        "calls_intact": rounded(counters.calls_intact(), 5),
-        "tokens_mean": rounded(counters.tokens_mean(), 1),
-        "tokens_max": counters.tokens_max,
-        "verbatim_share": rounded(counters.verbatim_share(), 5),
-        "folds": counters.folds,
-        "fold_verbatim_share": rounded(counters.fold_verbatim_share(), 5),
-        "cached_share": rounded(counters.bill.cached_share(), 5),
-        "cost": rounded(counters.cost(), 5),
-        "invalid": counters.invalid,
-        "over": counters.over,
-    });
-    if is_judged {
-        let surprise = &counters.surprise;
-        let mean = surprise.mean();
-        let bound = |sign: f64| Some(rounded(mean? + sign * surprise.margin()?, 5));
-        let fields = json!({
-            "judged": surprise.total.answers,
-            "surprise": mean.map(|mean| rounded(mean, 5)),
-            "surprise_low": bound(-1.0),
-            "surprise_high": bound(1.0),
-        });
-        add(&mut object, fields);
-    }
-    object
-}
-
-fn rounded(value: f64, digits: i32) -> f64 {
-    let scale = 10_f64.powi(digits);
-    (value * scale).round() / scale
-}
-
-fn lost_values(outcome: &Outcome) -> impl Iterator<Item = Value> {
-    outcome.lost.iter().map(|lost| {
-        let fold = lost.fold.map(|fold| {
-            json!({
-                "number": fold.number,
-                "before": fold.before,
-                "from": fold.from,
-                "to": fold.to,
-            })
-        });
-        json!({
-            "policy": outcome.policy,
-            "window": outcome.window,
-            "value": lost.value,
-            "seen": lost.seen,
-            "by": lost.by,
-            "needed": lost.needed,
-            "tool": lost.tool,
-            "fold": fold,
-        })
-    })
 }
 
 const BEST: Style = Style::new().bold().fg_color(Some(anstyle::Color::Ansi(AnsiColor::Green)));
@@ -129,7 +44,7 @@ pub fn table(out: &mut impl Write, report: &Report) -> Result<()> {
         let rows: Vec<&Row<'_>> = totals.iter().filter(|row| row.window == window).collect();
         window_table(out, window, &rows)?;
     }
-    let is_valid = totals.iter().all(|row| row.counters.invalid == 0);
+    let is_valid = totals.iter().all(|row| row.counters.invalid == 0 && row.counters.over == 0);
     let valid = if is_valid { format!("{} · ", text!("replay-all-valid")) } else { String::new() };
     writeln!(out, "\n{HEAD}{valid}{}{HEAD:#}", text!("replay-legend"))?;
     if let Some(judge) = &report.judge {
@@ -147,7 +62,7 @@ pub fn table(out: &mut impl Write, report: &Report) -> Result<()> {
 struct Column {
     head: fn() -> String,
     cell: fn(&Counters) -> String,
-    /// Larger is better; none if no value is best.
+    /// Larger is better; `None` if no value is best.
     rank: Option<fn(&Counters) -> f64>,
     /// The column is shown only if a row has some of these.
     only_with: Option<fn(&Counters) -> usize>,
@@ -234,7 +149,7 @@ fn window_table(out: &mut impl Write, window: usize, rows: &[&Row<'_>]) -> Resul
     for row in rows {
         write!(out, "{:<names$}", plain(row.policy))?;
         for column in &columns {
-            // Marked with a sign too: a pipe has no colors.
+            // Also marked with a sign, because piped output has no colors.
             let is_best = is_best(column, row, rows);
             let style = if is_best { BEST } else { Style::new() };
             let mark = if is_best { '*' } else { ' ' };
@@ -269,8 +184,9 @@ fn whole(mean: f64) -> usize {
     mean.round() as usize
 }
 
-/// Writes each value that the policies would have forgotten in one session.
-pub fn lost(out: &mut impl Write, report: &Report) -> Result<()> {
+/// Writes each value that the policies would have forgotten in one session; with `only`, those of
+/// this policy.
+pub fn lost(out: &mut impl Write, report: &Report, only: Option<&str>) -> Result<()> {
     let Some(session) = &report.longest else { return Ok(()) };
     let id = plain(&session.id);
     let heading = if report.conversations() > 1 {
@@ -279,10 +195,12 @@ pub fn lost(out: &mut impl Write, report: &Report) -> Result<()> {
         text!("replay-lost", session = id)
     };
     writeln!(out, "\n{heading}")?;
-    for outcome in &session.outcomes {
+    let is_listed = |policy: &str| only.is_none_or(|only| only == policy);
+    for outcome in session.outcomes.iter().filter(|outcome| is_listed(&outcome.policy)) {
         let count =
             text!("replay-lost-count", lost = outcome.lost.len(), values = outcome.counters.values);
-        writeln!(out, "\n{} {}: {count}", plain(&outcome.policy), short(outcome.window))?;
+        let label = format!("{} {}", plain(&outcome.policy), short(outcome.window));
+        writeln!(out, "\n{}", text!("labeled", label = label, text = count))?;
         for lost in outcome.lost.iter().take(LOST) {
             writeln!(out, "  {}", sentence(lost))?;
         }
@@ -290,10 +208,13 @@ pub fn lost(out: &mut impl Write, report: &Report) -> Result<()> {
             writeln!(out, "  {}", text!("replay-lost-more", count = outcome.lost.len() - LOST))?;
         }
     }
+    if only.is_some() {
+        writeln!(out, "\n{}", text!("replay-lost-others"))?;
+    }
     Ok(())
 }
 
-/// The most values listed for each policy and window; `--json` has all.
+/// Maximum number of values listed for each policy and window; `--json` has all.
 const LOST: usize = 20;
 
 /// Describes a lost value.

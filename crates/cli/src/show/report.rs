@@ -11,4 +11,6 @@ pub struct Report<'a> {
     pub history: &'a History,
     /// Tokens of the tool definitions.
     pub tools: usize,
+    /// The tokens that a fold would free which is due and was not done, because they are too few.
+    pub freeable: Option<usize>,
 }

@@ -110,6 +110,55 @@ pub fn wrap(spans: Vec<Span>, limit: usize) -> Vec<Row> {
     rows(&Text { spans, ..Text::default() }, limit)
 }
 
+/// Wraps the lines of a text that may contain style codes. The rows of a line begin below its first
+/// word, and tabs are four spaces.
+pub fn wrap_styled(text: &str, limit: usize) -> String {
+    let line = |line: &str| wrap_styled_line(&line.replace('\t', "    "), limit);
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
+}
+
+fn wrap_styled_line(line: &str, limit: usize) -> String {
+    let shown = Row::of(&[Span::plain(anstream::adapter::strip_str(line).to_string())]);
+    if shown.width() <= limit {
+        return line.to_owned();
+    }
+    let indent = shown.cells.iter().take_while(|(c, _)| *c == ' ').count();
+    let hang = if indent + LEAST_ROOM <= limit { indent } else { 0 };
+    let mut rest = line;
+    let mut rows = Vec::new();
+    for Length { shown, dropped } in between_words(&shown, [limit, limit - hang]) {
+        let start = if rows.is_empty() { 0 } else { hang };
+        let row = " ".repeat(start) + take(&mut rest, shown);
+        // Codes between the spaces that no row shows are kept.
+        rows.push(row + &take(&mut rest, dropped).replace(' ', ""));
+    }
+    rows.join("\n") + rest
+}
+
+/// Takes this many characters from the start of a text, with the style codes before them.
+fn take<'a>(text: &mut &'a str, count: usize) -> &'a str {
+    let mut left = count;
+    let mut in_code = false;
+    let end = text.char_indices().find(|(_, c)| match (*c, in_code) {
+        ('\x1b', false) => {
+            in_code = true;
+            left == 0
+        }
+        (c, true) => {
+            in_code = !c.is_ascii_alphabetic();
+            false
+        }
+        _ if left == 0 => true,
+        _ => {
+            left -= 1;
+            false
+        }
+    });
+    let (taken, rest) = text.split_at(end.map_or(text.len(), |(at, _)| at));
+    *text = rest;
+    taken
+}
+
 /// Wraps a line into rows of at most `limit` columns. An empty line is one empty row.
 pub fn rows(text: &Text, limit: usize) -> Vec<Row> {
     let fits = |row: &Row| row.width() + LEAST_ROOM <= limit;
@@ -145,7 +194,7 @@ struct Length {
 
 fn between_words(line: &Row, rooms: [usize; 2]) -> Vec<Length> {
     let text: String = line.cells.iter().map(|(c, _)| *c).collect();
-    let words = break_words(words(&text), rooms.into_iter().min().unwrap_or(1));
+    let words = break_words(filling(words(&text), rooms), rooms.into_iter().min().unwrap_or(1));
     let rooms = rooms.map(|room| room as f64);
     let length = |words: &[Word<'_>]| {
         let count = |text: &str| text.chars().count();
@@ -156,17 +205,57 @@ fn between_words(line: &Row, rooms: [usize; 2]) -> Vec<Length> {
     wrap_first_fit(&words, &rooms).into_iter().map(length).collect()
 }
 
-/// Returns the parts of a text that a row may end after. Flags and paths stay whole if they fit.
-fn words(text: &str) -> impl Iterator<Item = Word<'_>> {
+/// Splits long words that would leave a row almost empty if they went to the next one: words of
+/// more than half a row, after less than a quarter of one.
+fn filling<'a>(words: impl Iterator<Item = &'a str>, [first, other]: [usize; 2]) -> Vec<Word<'a>> {
+    let mut out = Vec::new();
+    let mut room = first;
+    let mut used = 0;
+    for word in words {
+        let mut rest = word;
+        let bare: usize = word.trim_end_matches(' ').chars().map(width).sum();
+        if used > 0 && used + bare > room {
+            if used * 4 < room && bare * 2 > room {
+                let head = fitting(rest, room - used);
+                out.push(Word::from(head));
+                rest = rest.get(head.len()..).unwrap_or_default();
+            }
+            room = other;
+            used = 0;
+        }
+        used += rest.chars().map(width).sum::<usize>();
+        out.push(Word::from(rest));
+    }
+    out
+}
+
+/// Returns the start of a word that fits into this many columns.
+fn fitting(word: &str, columns: usize) -> &str {
+    let mut used = 0;
+    let end = word.char_indices().find(|(_, c)| {
+        used += width(*c);
+        used > columns
+    });
+    word.get(..end.map_or(word.len(), |(at, _)| at)).unwrap_or(word)
+}
+
+/// Returns the parts of a text that a row may end after, each with the spaces after it. Flags and
+/// paths stay whole if they fit.
+fn words(text: &str) -> impl Iterator<Item = &str> {
     let mut start = 0;
-    linebreaks(text).map(|(end, _)| end).filter_map(move |end| {
-        let word = text.get(start..end)?;
+    let parts = linebreaks(text).map(move |(end, _)| {
+        let word = text.get(start..end).unwrap_or_default();
         if word.ends_with(['-', '/']) && end < text.len() {
-            return None;
+            return [None, None];
         }
         start = end;
-        Some(Word::from(word))
-    })
+        // Unicode keeps a slash on the row of the word before it, also after a space.
+        match word.find(" /") {
+            Some(at) => [word.get(..=at), word.get(at + 1..)],
+            None => [Some(word), None],
+        }
+    });
+    parts.flatten().flatten()
 }
 
 fn anywhere(line: &Row, rooms: [usize; 2]) -> Vec<Length> {
@@ -225,6 +314,20 @@ mod tests {
     }
 
     #[test]
+    fn a_long_word_does_not_leave_a_row_almost_empty() {
+        assert_eq!(
+            wrapped("A path: /very/long/path", "", 20, Break::Words),
+            ["A path:", "/very/long/path"]
+        );
+        assert_eq!(
+            wrapped("A: /very/long/path/of", "", 20, Break::Words),
+            ["A: /very/long/path/o", "f"]
+        );
+        assert_eq!(wrapped("a 0123456789 b", "", 10, Break::Words), ["a 01234567", "89 b"]);
+        assert_eq!(wrapped("a 01234", "", 6, Break::Words), ["a", "01234"]);
+    }
+
+    #[test]
     fn flags_and_paths_stay_whole_if_they_fit() {
         assert_eq!(wrapped("start --resume", "", 10, Break::Words), ["start", "--resume"]);
         assert_eq!(wrapped("look in src/show", "", 12, Break::Words), ["look in", "src/show"]);
@@ -240,6 +343,21 @@ mod tests {
     #[test]
     fn code_keeps_its_spaces() {
         assert_eq!(wrapped("if a  { b }", "", 5, Break::Anywhere), ["if a ", " { b ", "}"]);
+    }
+
+    #[test]
+    fn styled_lines_keep_their_indentation_and_their_codes() {
+        let red = anstyle::AnsiColor::Red.on_default();
+        let text = format!("  {red}the tide is high{red:#} at noon\nok\tgo");
+        assert_eq!(
+            wrap_styled(&text, 14),
+            format!("  {red}the tide is\n  high{red:#} at noon\nok    go")
+        );
+        assert_eq!(
+            wrap_styled(&format!("{red}the tide{red:#} is"), 9),
+            format!("{red}the tide{red:#}\nis")
+        );
+        assert_eq!(wrap_styled("0123456789abcdef", 10), "0123456789\nabcdef");
     }
 
     #[test]

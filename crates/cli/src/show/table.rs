@@ -7,10 +7,12 @@ use anyhow::Result;
 use unicode_width::UnicodeWidthStr;
 use waterline::history::{AtomKind, History};
 use waterline::plan::{Action, Figures, FoldReport, Slot, Treatment};
+use waterline::reason::Reasons;
 use waterline::warning::{Warning, WarningKind};
 
 use super::text::{align_right, columns, pad, truncate};
-use super::{DIM, Report, number, phrase, plain};
+use super::{DIM, Report, number, phrase, plain, role_line};
+use crate::lang::list;
 use crate::text;
 
 /// Columns of the table.
@@ -25,6 +27,8 @@ struct Row {
     sources: Vec<usize>,
     treatment: Treatment,
     tokens: usize,
+    reasons: Reasons,
+    /// The reasons, or the start of the text if there are none.
     text: String,
     turn: usize,
 }
@@ -32,9 +36,10 @@ struct Row {
 impl Row {
     /// Whether a slot has the treatment of this row, in the same turn or for the same reason.
     fn joins(&self, slot: &Slot, turn: usize) -> bool {
-        let same_turn = self.turn == turn && slot.reason.is_empty();
-        let same_reason = !slot.treatment.is_sent() && self.text == slot.reason;
-        self.treatment == slot.treatment && (same_turn || same_reason)
+        let same_turn = self.turn == turn && slot.reasons.is_empty();
+        let same_reasons =
+            !slot.treatment.is_sent() && !slot.reasons.is_empty() && self.reasons == slot.reasons;
+        self.treatment == slot.treatment && (same_turn || same_reasons)
     }
 }
 
@@ -57,16 +62,11 @@ pub fn table(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()
         text!("plan-column-content")
     )?;
     for (row, range) in rows.iter().zip(&ranges) {
-        let style = colour(row.treatment);
+        let style = color(row.treatment);
         let tokens = if row.tokens == 0 { String::new() } else { number(row.tokens) };
         let treatment = pad(&treatment(row.treatment), TREATMENT);
         write!(out, "{range:<wide$}  {style}{treatment}{style:#} {tokens:>TOKENS$}  ")?;
-        writeln!(
-            out,
-            "{style}{}{style:#}  {}",
-            bar(row.tokens, most),
-            truncate(&super::reason(&row.text), room)
-        )?;
+        writeln!(out, "{style}{}{style:#}  {}", bar(row.tokens, most), truncate(&row.text, room))?;
     }
     if report.tools > 0 {
         writeln!(
@@ -87,6 +87,7 @@ pub fn line(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
     let tokens = report.plan.tokens;
     let action = match report.plan.action {
         Action::Fold { .. } => text!("plan-folded"),
+        _ if report.freeable.is_some() => text!("plan-over-high"),
         _ => text!("plan-fits"),
     };
     let warnings = match report.plan.warnings.len() {
@@ -96,13 +97,22 @@ pub fn line(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
     writeln!(
         out,
         "{:>9} → {:>8} {:>4}%  {}  {}{DIM}{warnings}{DIM:#}",
-        number(tokens.before),
-        number(tokens.after),
-        share(tokens.after, tokens.window),
+        number(before(report)),
+        number(tokens.context),
+        share(tokens.context, tokens.window),
         pad(&action, 6),
         truncate(report.plan.id, 60),
     )?;
     Ok(())
+}
+
+/// Returns the tokens before the plan, with the tools, as the plan counts them: those that the
+/// reason for a fold names, else those of the whole history.
+const fn before(report: &Report<'_>) -> usize {
+    match report.plan.action {
+        Action::Fold { from, .. } => *from,
+        _ => report.plan.tokens.history + report.tools,
+    }
 }
 
 fn header(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()> {
@@ -117,16 +127,19 @@ fn header(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()> {
         method = super::method(report.history.counter().method())
     );
     writeln!(out, "{BOLD}{name}{BOLD:#}  {facts}")?;
-    let gauge = bar(tokens.after, tokens.window.max(tokens.after));
-    let total = text!("plan-tokens", before = tokens.before, after = tokens.after);
-    let share = share(tokens.after, tokens.window).to_string();
+    let gauge = bar(tokens.context, tokens.window.max(tokens.context));
+    let total = text!("plan-tokens", before = before(report), after = tokens.context);
+    let share = share(tokens.context, tokens.window).to_string();
     let of_window = text!("plan-of-window", share = share, window = tokens.window);
     let marks = text!("plan-marks", high = tokens.high, low = tokens.low);
     writeln!(out, "{BOLD}{total}{BOLD:#}  {gauge} {of_window}  {DIM}{marks}{DIM:#}")?;
-    let action = match report.plan.action {
-        Action::Fold { reason, .. } => text!("plan-fold-reason", reason = super::reason(reason)),
-        _ if tokens.after > tokens.window => text!("plan-too-large"),
+    let action = match (report.plan.action, report.freeable) {
+        (Action::Fold { reasons, .. }, _) => {
+            text!("plan-fold-reason", reason = super::reasons(reasons))
+        }
+        _ if tokens.context > tokens.window => text!("plan-too-large"),
         _ if report.plan.context.messages.is_empty() => text!("plan-empty"),
+        (_, Some(tokens)) => text!("plan-frees-too-little", tokens = tokens),
         _ => text!("plan-everything-fits"),
     };
     writeln!(out, "{action}")?;
@@ -139,13 +152,16 @@ fn header(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()> {
 
 /// Explains the distance between the context after a fold and the low mark.
 fn distance(tokens: &Figures, fold_report: &FoldReport) -> String {
-    let distance = tokens.after.abs_diff(tokens.low);
-    let block = if fold_report.block == 0 {
-        text!("plan-fold-report-no-block")
-    } else {
-        text!("plan-fold-report-block", used = fold_report.block, budget = fold_report.block_budget)
+    let distance = tokens.context.abs_diff(tokens.low);
+    let block = match (fold_report.block, fold_report.block_budget) {
+        (0, _) => text!("plan-fold-report-no-block"),
+        (used, budget) if used > budget => {
+            // The frame of the block and its messages are estimated before it is written.
+            text!("plan-fold-report-block-full", used = used)
+        }
+        (used, budget) => text!("plan-fold-report-block", used = used, budget = budget),
     };
-    let (Some(effect), Some(last)) = (fold_report.last_effect(), fold_report.effects.last()) else {
+    let (Some(effect), Some(last)) = (fold_report.main_effect(), fold_report.effects.last()) else {
         return block;
     };
     let name = text!("plan-fold-report-by", name = effect.by);
@@ -154,11 +170,11 @@ fn distance(tokens: &Figures, fold_report: &FoldReport) -> String {
     let cause = if effect.dropped > 0 {
         text!("plan-fold-report-dropped", by = name, left = last.left)
     } else {
-        text!("plan-fold-report-shortened", by = name, left = last.left)
+        text!("plan-fold-report-shortened", by = name, freed = effect.freed, left = last.left)
     };
-    let place = if tokens.after <= tokens.low {
+    let place = if tokens.context <= tokens.low {
         text!("plan-below-low", tokens = distance)
-    } else if fold_report.to_low {
+    } else if fold_report.had_to_reach_low_mark {
         text!("plan-above-low", tokens = distance)
     } else {
         text!("plan-low-not-needed", tokens = distance)
@@ -188,10 +204,11 @@ fn rows(report: &Report<'_>) -> Vec<Row> {
                 sources: slot.sources.clone(),
                 treatment: slot.treatment,
                 tokens: slot.tokens,
-                text: if slot.reason.is_empty() {
+                reasons: slot.reasons.clone(),
+                text: if slot.reasons.is_empty() {
                     opening(slot, report)
                 } else {
-                    slot.reason.clone()
+                    super::reasons(&slot.reasons)
                 },
                 turn,
             }),
@@ -219,13 +236,11 @@ fn opening(slot: &Slot, report: &Report<'_>) -> String {
     // A system message in the middle of the conversation is counted; the prompt is not.
     let has_number =
         slot.sources.first().is_some_and(|&source| report.history.number(source).is_some());
-    let calls = message.calls().map(|call| call.name.as_str()).collect::<Vec<_>>().join(", ");
+    let calls = list(&message.calls().map(|call| call.name.as_str()).collect::<Vec<_>>());
     match atom.map(|atom| atom.kind) {
         Some(AtomKind::System) if !has_number => text!("plan-system-prompt"),
         Some(AtomKind::Exchange) if !message.has_text() => text!("plan-calls", calls = calls),
-        _ => {
-            format!("{}: {}", message.role.name(), waterline::truncate::line(&message.text(), 100))
-        }
+        _ => role_line(message.role, &waterline::truncate::line(&message.text(), 100)),
     }
 }
 
@@ -253,7 +268,7 @@ fn ranges(sources: &[usize], history: &History) -> String {
     match shown.as_slice() {
         [] => "–".to_owned(),
         [first, _, _, .., last] => format!("{first}, … {last}"),
-        few => few.join(", "),
+        few => list(few),
     }
 }
 
@@ -261,14 +276,14 @@ fn bar(part: usize, whole: usize) -> String {
     super::text::bar(part, whole, BAR)
 }
 
-const fn colour(treatment: Treatment) -> Style {
-    let colour = match treatment {
+const fn color(treatment: Treatment) -> Style {
+    let color = match treatment {
         Treatment::Verbatim => AnsiColor::Green,
         Treatment::Trimmed | Treatment::Preview => AnsiColor::Yellow,
         Treatment::Summary | Treatment::Recalled => AnsiColor::Cyan,
         _ => AnsiColor::BrightBlack,
     };
-    Style::new().fg_color(Some(anstyle::Color::Ansi(colour)))
+    Style::new().fg_color(Some(anstyle::Color::Ansi(color)))
 }
 
 /// Warnings shown of each kind.

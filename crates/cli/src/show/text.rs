@@ -3,6 +3,7 @@
 use std::ops::RangeInclusive;
 
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+use waterline_config::Lang;
 
 use super::plain;
 use super::rows::{self, Span};
@@ -46,9 +47,25 @@ pub fn align_right(text: &str, columns: usize) -> String {
     format!("{}{text}", " ".repeat(blanks))
 }
 
+/// Returns an English text with a capital first letter, unless it starts with a path, a quoted name
+/// or an identifier.
+pub fn capitalized(lang: Lang, text: &str) -> String {
+    let is_word = text
+        .split(' ')
+        .next()
+        .is_some_and(|word| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_lowercase()));
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) if is_word && lang == Lang::En => {
+            format!("{}{}", first.to_ascii_uppercase(), chars.as_str())
+        }
+        _ => text.to_owned(),
+    }
+}
+
 /// Truncates a text to a number of columns.
 pub fn truncate(text: &str, columns: usize) -> String {
-    let text = plain(text);
+    let text = plain(&text.replace('\t', " "));
     if text.width() <= columns {
         return text;
     }
@@ -96,6 +113,16 @@ mod tests {
         assert_eq!(wrap("undo the last turn now", 10), ["undo the", "last turn", "now"]);
         assert_eq!(wrap("撤销上一轮", 4), ["撤销", "上一", "轮"]);
         assert_eq!(wrap("", 4), [""]);
+    }
+
+    #[test]
+    fn sentences_are_capitalized_and_names_are_not() {
+        let shown = |text: &str| capitalized(Lang::En, text);
+        assert_eq!(shown("unknown model \"x\""), "Unknown model \"x\"");
+        for name in ["/proc/x exists", "a.txt exists", "fold.low (2) must", "m: gone", "", "ÄB"] {
+            assert_eq!(shown(name), name);
+        }
+        assert_eq!(capitalized(Lang::Zh, "main 无效"), "main 无效");
     }
 
     #[test]

@@ -3,13 +3,17 @@
 use waterline_agent::{Ending, Outcome, Waiting};
 use waterline_session::{Event as CallEvent, Notice, RetryReason};
 
-use super::end_reason::end_reason;
-use super::reason::reason as show_reason;
+use super::end_reason::{end_reason, setting_of};
+use super::reason::reasons as show_reasons;
 use crate::error::describe_call;
 use crate::text;
 
 /// Returns a notice about a turn that did not end with an answer.
 pub fn odd(outcome: &Outcome, session: &str) -> Option<String> {
+    if let Some((why, setting)) = setting_of(&outcome.ending) {
+        let why = end_reason(why);
+        return Some(text!("turn-limit-run", why = why, setting = setting, session = session));
+    }
     match &outcome.ending {
         Ending::Limit(why) => Some(text!("turn-limit", why = end_reason(why))),
         Ending::Halted(why) => Some(text!("turn-halted", why = end_reason(why))),
@@ -42,10 +46,13 @@ pub fn call_note(event: &CallEvent) -> Option<String> {
             Some(text!("call-retry-in", why = retry_reason(why), seconds = seconds))
         }
         CallEvent::Model(name) => Some(text!("call-model", model = name.as_str())),
-        CallEvent::Summarising => Some(text!("call-summarizing")),
-        CallEvent::Folded { reason, before, after } => {
-            Some(text!("call-folded", before = *before, after = *after, why = show_reason(reason)))
-        }
+        CallEvent::Summarizing => Some(text!("call-summarizing")),
+        CallEvent::Folded { reasons, before, after } => Some(text!(
+            "call-folded",
+            before = *before,
+            after = *after,
+            why = show_reasons(reasons)
+        )),
         CallEvent::Notice(notice) => Some(call_notice(notice)),
         _ => None,
     }
@@ -69,6 +76,7 @@ fn call_notice(notice: &Notice) -> String {
         Notice::NoStructuredOutput { model, error } => {
             text!("call-no-schema", model = model.as_str(), why = describe_call(error))
         }
+        Notice::NoSummary { why } => text!("call-no-summary", why = why.as_str()),
         other => other.to_string(),
     }
 }
@@ -76,8 +84,8 @@ fn call_notice(notice: &Notice) -> String {
 /// Returns the note that a standing instruction was recognized.
 pub fn remembered(text: &str, replaced: Option<&str>, is_lasting: bool) -> String {
     match replaced {
-        _ if !is_lasting => text!("memory-recognised-session", text = text),
-        Some(earlier) => text!("memory-recognised-replaced", text = text, earlier = earlier),
-        None => text!("memory-recognised", text = text),
+        _ if !is_lasting => text!("memory-recognized-session", text = text),
+        Some(earlier) => text!("memory-recognized-replaced", text = text, earlier = earlier),
+        None => text!("memory-recognized", text = text),
     }
 }

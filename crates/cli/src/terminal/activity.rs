@@ -1,4 +1,4 @@
-//! What is going on while the agent works: model calls and tool calls, also those of sub-agents,
+//! The current activity of the agent: model calls and tool calls, also those of sub-agents,
 //! which run in parallel. The newest activity is shown in the footer.
 
 use std::time::{Duration, Instant};
@@ -29,8 +29,8 @@ enum Kind {
     WritingCall(String, usize),
     /// The model writes a table, which is shown when it is complete.
     WritingTable,
-    /// A tool runs.
-    RunningTool { id: String, about: String },
+    /// A tool runs. `output` is the last line of its output.
+    RunningTool { id: String, about: String, output: String },
 }
 
 impl Activities {
@@ -95,9 +95,19 @@ impl Activities {
         }
     }
 
-    /// A tool started.
+    /// Shows a call that runs. `agent` names the sub-agent that made it.
     pub fn start_tool(&mut self, agent: Option<&str>, id: &str, about: String) {
-        self.push(agent, Kind::RunningTool { id: id.to_owned(), about });
+        self.push(agent, Kind::RunningTool { id: id.to_owned(), about, output: String::new() });
+    }
+
+    /// A running tool wrote output.
+    pub fn set_output(&mut self, agent: Option<&str>, call: &str, line: &str) {
+        for activity in self.0.iter_mut().filter(|activity| activity.is_of(agent)) {
+            match &mut activity.kind {
+                Kind::RunningTool { id, output, .. } if id == call => line.clone_into(output),
+                _ => {}
+            }
+        }
     }
 
     /// A tool finished.
@@ -114,7 +124,7 @@ impl Activities {
         self.0.clear();
     }
 
-    /// Returns whether nothing is going on.
+    /// Returns whether there is no activity.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -122,8 +132,10 @@ impl Activities {
     /// Returns what the footer shows.
     pub fn working(&self) -> Option<Working> {
         let newest = self.0.last()?;
-        let left = newest.until.map(|until| until.saturating_duration_since(Instant::now()));
-        let left = left.filter(|left| !left.is_zero());
+        let left = newest
+            .until
+            .map(|until| until.saturating_duration_since(Instant::now()))
+            .filter(|left| !left.is_zero());
         let about =
             if left.is_some() { text!("activity-retrying") } else { newest.kind.describe() };
         let agent = newest.agent.as_ref().map(|agent| format!("{agent}: ")).unwrap_or_default();
@@ -131,7 +143,12 @@ impl Activities {
             0 => String::new(),
             others => format!(" (+{others})"),
         };
-        Some(Working { about: format!("{agent}{about}{others}"), since: newest.since, left })
+        let output = match &newest.kind {
+            Kind::RunningTool { output, .. } => output.clone(),
+            _ => String::new(),
+        };
+        let about = format!("{agent}{about}{others}");
+        Some(Working { about, since: newest.since, left, output })
     }
 
     fn push(&mut self, agent: Option<&str>, kind: Kind) {
@@ -190,7 +207,11 @@ mod tests {
         activities.start_tool(None, "1", "read a".to_owned());
         activities.start_tool(None, "2", "read b".to_owned());
         assert_eq!(shown(&activities), "read b (+1)");
+        activities.set_output(None, "2", "line 7");
+        activities.set_output(None, "1", "line 3");
+        assert_eq!(activities.working().unwrap().output, "line 7");
         activities.end_tool(None, "2");
+        assert_eq!(activities.working().unwrap().output, "line 3");
         assert_eq!(shown(&activities), "read a");
         activities.end_tool(Some("sub-agent"), "1");
         assert!(!activities.is_empty(), "the same id of another agent");

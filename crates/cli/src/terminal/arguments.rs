@@ -6,11 +6,16 @@ use waterline_agent::changes::FileDiff;
 use waterline_agent::tool::{CallInfo, Capability, Subject};
 
 use super::diff::{Diff, counts, row as row_of_file, rows_of};
+use crate::foreign;
+use crate::lang::list;
 use crate::show::{plain, truncate, unhidden, width};
 use crate::text;
 
-/// The most changed files named below a command.
+/// Maximum number of changed files named below a command.
 const MAX_NAMES: usize = 8;
+
+/// The argument with the protected paths that a command changes.
+const PROTECTED: &str = "protected";
 
 /// The separator between a call and its result.
 const ARROW: &str = " → ";
@@ -39,6 +44,15 @@ fn sub_agent_result(text: &str) -> Option<(String, bool)> {
     let field = |key: &str| value.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     let texts: Vec<&str> = [field("error"), field("result")].into_iter().flatten().collect();
     Some((texts.join("\n"), failed))
+}
+
+/// Returns the first line of a successful call's result. The tools' own lines are in the chosen
+/// language: those of tools that write, and those in brackets. The rest is data.
+pub fn first_line(capability: Capability, text: &str) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let is_own =
+        line.starts_with('[') || matches!(capability, Capability::Write | Capability::HandOff);
+    if is_own { foreign::done(line) } else { line.to_owned() }
 }
 
 /// Formats a call and the start of its result within `columns`. The result gets up to half of the
@@ -89,6 +103,8 @@ fn readable(
         _ => return None,
     };
     fields.retain(|_, value| !value.as_str().is_some_and(|text| shown.contains(&text)));
+    // The question names the protected paths below the call.
+    fields.remove(PROTECTED);
     if let Some(path) = info.subject.path() {
         head = format!("{head} {path}");
     }
@@ -117,7 +133,7 @@ fn readable(
     Some(Shown { text: format!("{}{counted}{body}", plain(&unhidden(&head))), hidden })
 }
 
-/// Formats the files that a command changed on one line; none if it changed none.
+/// Formats the files that a command changed on one line; `None` if it changed none.
 pub fn changed_files(changes: &[FileDiff]) -> Option<String> {
     let name = |diff: &FileDiff| {
         let name = plain(&unhidden(&diff.path));
@@ -130,7 +146,7 @@ pub fn changed_files(changes: &[FileDiff]) -> Option<String> {
     if changes.len() > MAX_NAMES {
         names.push(text!("call-more-files", count = changes.len() - MAX_NAMES));
     }
-    (!names.is_empty()).then(|| text!("call-changed", files = names.join(", ")))
+    (!names.is_empty()).then(|| text!("call-changed", files = list(&names)))
 }
 
 /// Formats the first lines of a text, each with a line break before it.
@@ -148,7 +164,7 @@ mod tests {
     use super::*;
 
     /// Formats a call with the info of its tool.
-    fn coloured(tool: &str, arguments: &str, max_lines: usize) -> String {
+    fn colored(tool: &str, arguments: &str, max_lines: usize) -> String {
         let tools = Toolbox::new(Arc::new(Shell::unconfined()));
         let bare = tool.rsplit_once(": ").map_or(tool, |(_, bare)| bare);
         let info = info_of(&**tools.find(bare).unwrap(), arguments);
@@ -157,7 +173,7 @@ mod tests {
 
     /// Formats a call without styles.
     fn shown(tool: &str, arguments: &Value, max_lines: usize) -> String {
-        anstream::adapter::strip_str(&coloured(tool, &arguments.to_string(), max_lines)).to_string()
+        anstream::adapter::strip_str(&colored(tool, &arguments.to_string(), max_lines)).to_string()
     }
 
     #[test]
@@ -225,10 +241,10 @@ mod tests {
             shown("edit_file", &call, 20),
             "edit_file a.txt +2 −1\n  - low\n  + high\n  + tide"
         );
-        let coloured = coloured("edit_file", &call.to_string(), 20);
+        let colored = colored("edit_file", &call.to_string(), 20);
         assert!(
-            coloured.contains("\u{1b}[31m- low\u{1b}[0m") && coloured.contains("\u{1b}[32m+ tide"),
-            "{coloured:?}"
+            colored.contains("\u{1b}[31m- low\u{1b}[0m") && colored.contains("\u{1b}[32m+ tide"),
+            "{colored:?}"
         );
     }
 
@@ -242,6 +258,6 @@ mod tests {
             shown("write_file", &serde_json::json!({"path": 3}), 20),
             "write_file {\n  \"path\": 3\n}"
         );
-        assert_eq!(coloured("now", "no json\u{7}", 20), "now no json\u{fffd}");
+        assert_eq!(colored("now", "no json\u{7}", 20), "now no json\u{fffd}");
     }
 }

@@ -2,19 +2,20 @@
 //! share them.
 
 use waterline_agent::tool::Subject;
-use waterline_agent::{ApprovalReply, ApprovalRequest, Question};
+use waterline_agent::{ApprovalReason, ApprovalReply, ApprovalRequest, Question, RiskCause};
 
 use super::arguments::whole;
 use super::screen::dim;
+use crate::lang::list;
 use crate::show::{approval_reason, lines, unhidden};
 use crate::text;
 
-/// The most lines of a file shown in an approval prompt.
+/// Maximum number of lines of a file shown in an approval prompt.
 const CONTENT_LINES: usize = 30;
 
 /// An approval request as it is shown, with style codes.
 pub struct Asked {
-    /// The whole text.
+    /// Everything that the user should read before answering.
     pub text: String,
     /// Its last line, which is repeated after an empty answer.
     pub question: String,
@@ -39,6 +40,9 @@ fn format_request(request: &ApprovalRequest, max_lines: usize) -> Asked {
     let asked = match (request.may_always, &request.info.subject) {
         (true, _) if !request.directories.is_empty() => text!("approval-question-directory"),
         (false, _) => text!("approval-question"),
+        (true, _) if is_protected(&request.reason) => {
+            text!("approval-question-protected")
+        }
         (true, Subject::Command(_)) => text!("approval-question-command"),
         (true, _) => text!("approval-question-tool"),
     };
@@ -49,12 +53,31 @@ fn format_request(request: &ApprovalRequest, max_lines: usize) -> Asked {
         0 => String::new(),
         hidden => format!("\n  {}", dim(&text!("approval-more-lines", count = hidden))),
     };
-    let reason = unhidden(&approval_reason(&request.reason));
+    let reason = unhidden(&why(request));
     let text = format!("{}{more}\n{reason}\n{asked}", call.text);
     Asked { text, question: asked }
 }
 
-/// Reads the reply to an approval request; none if the line is empty.
+/// Returns why a call needs approval, with the protected paths that it may change then. The reason
+/// is only one of several, and may be another.
+fn why(request: &ApprovalRequest) -> String {
+    let reason = approval_reason(&request.reason);
+    if request.protected.is_empty() || is_protected(&request.reason) {
+        return reason;
+    }
+    format!("{reason}\n{}", text!("approval-protected", paths = list(&request.protected)))
+}
+
+/// Returns whether an approval is needed because of protected paths. "Always" then means these
+/// paths.
+fn is_protected(reason: &ApprovalReason) -> bool {
+    matches!(
+        reason,
+        ApprovalReason::Risk { cause: RiskCause::Protected(_) | RiskCause::Repository, .. }
+    )
+}
+
+/// Reads the reply to an approval request; `None` if the line is empty.
 pub fn reply(line: String) -> Option<ApprovalReply> {
     match ApprovalReply::read(&line) {
         None if line.trim().is_empty() => None,
@@ -74,7 +97,7 @@ pub fn question(question: &Question) -> String {
     lines(&text)
 }
 
-/// Reads the answer to a question: the choice with this number, or the line itself; none if it is
+/// Reads the answer to a question: the choice with this number, or the line itself; `None` if it is
 /// empty.
 pub fn answer(question: &Question, line: String) -> Option<String> {
     let number = line.trim().parse::<usize>().ok();
@@ -91,37 +114,41 @@ mod tests {
 
     #[test]
     fn a_request_names_the_agent_and_the_possible_replies() {
-        let critical = ApprovalRequest {
-            call_id: "c".to_owned(),
-            tool: "run_bash_command".to_owned(),
-            arguments: "{\"command\":\"ls\"}".to_owned(),
-            reason: "medium risk".into(),
-            may_always: false,
-            in_advance: false,
-            context_id: Some("subagent-1a2b3c4d".to_owned()),
-            directories: Vec::new(),
-            info: Box::default(),
-        };
+        let arguments = "{\"command\":\"ls\"}";
+        let mut critical = ApprovalRequest::new("c", "run_bash_command", arguments, "medium risk");
+        critical.context_id = Some("subagent-1a2b3c4d".to_owned());
         let Asked { text: whole, question: asked } = request(&critical);
         assert!(
             whole.starts_with("subagent-1a2b3c4d: run_bash_command") && whole.ends_with(&asked),
             "{whole}"
         );
         assert!(!asked.contains("[a]"), "{asked}");
-        let first = ApprovalRequest {
-            may_always: true,
-            directories: vec!["/srv/tide".into()],
-            ..critical.clone()
-        };
+        critical.may_always = true;
+        let mut first = critical.clone();
+        first.directories = vec!["/srv/tide".into()];
         let shown = request(&first).question;
         assert!(shown.contains("[a]lways in this directory"), "{shown}");
-        let asked = request(&ApprovalRequest { may_always: true, ..critical }).question;
+        let asked = request(&critical).question;
         assert!(asked.contains("[a]"), "{asked}");
         assert_eq!(reply(" ".to_owned()), None);
         assert_eq!(reply("A".to_owned()), Some(ApprovalReply::AllowAlways));
         assert_eq!(
             reply("too early".to_owned()),
             Some(ApprovalReply::Deny(Some("too early".to_owned())))
+        );
+    }
+
+    /// An approval covers the protected paths of a call, whatever the question is about.
+    #[test]
+    fn a_request_names_the_protected_paths() {
+        let arguments = r#"{"command":"make test","protected":[".git/config",".bashrc"]}"#;
+        let mut asked = ApprovalRequest::new("c", "run_bash_command", arguments, "high risk");
+        asked.info.subject = Subject::Command("make test".to_owned());
+        asked.protected = vec![".git/config".to_owned(), ".bashrc".to_owned()];
+        let shown = request(&asked).text;
+        assert!(
+            shown.contains("high risk\n") && shown.contains(": .git/config, .bashrc\n"),
+            "{shown}"
         );
     }
 
@@ -134,17 +161,10 @@ mod tests {
             diff: Some(FileDiff::new("a", None, Some(content.as_bytes()))),
             ..CallInfo::default()
         };
-        let asked = ApprovalRequest {
-            call_id: "c".to_owned(),
-            tool: "write_file".to_owned(),
-            arguments: serde_json::json!({"path": "a", "content": content}).to_string(),
-            reason: "approval is required".into(),
-            may_always: true,
-            in_advance: true,
-            context_id: None,
-            directories: Vec::new(),
-            info: Box::new(info),
-        };
+        let arguments = serde_json::json!({"path": "a", "content": content}).to_string();
+        let mut asked = ApprovalRequest::new("c", "write_file", arguments, "approval is required");
+        asked.may_always = true;
+        *asked.info = info;
         let short = request(&asked).text;
         assert!(short.contains("… 470 more lines; v shows them"), "{short}");
         assert!(!short.contains("line 400") && view(&asked).text.contains("line 400"));
@@ -154,8 +174,7 @@ mod tests {
     #[test]
     fn a_number_selects_a_choice() {
         let choices = vec!["north".to_owned(), "south".to_owned()];
-        let asked =
-            Question { call_id: "c".to_owned(), question: "Which harbour?".to_owned(), choices };
+        let asked = Question::new("c", "Which harbor?", choices);
         assert!(question(&asked).contains("\n  2. south"));
         let answered = |line: &str| answer(&asked, line.to_owned());
         assert_eq!(answered("2").as_deref(), Some("south"));

@@ -2,6 +2,7 @@
 //! with their numbers.
 
 use std::collections::VecDeque;
+use std::time::{Duration, Instant};
 
 use waterline_agent::WholeOutput;
 use waterline_agent::changes::FileDiff;
@@ -17,7 +18,7 @@ pub struct FinishedCall {
     pub name: String,
     /// The arguments, as JSON.
     pub arguments: String,
-    /// The result.
+    /// What the model read of it.
     pub text: String,
     /// The tool's description of the call.
     pub info: CallInfo,
@@ -49,6 +50,18 @@ struct Open {
     at: Option<usize>,
     /// Whether its change was shown before it was approved.
     was_shown: bool,
+    /// The tool's description of the call, and when it was started.
+    started: Option<(CallInfo, Instant)>,
+}
+
+/// A call that was started and has no result.
+#[derive(Debug)]
+pub struct StoppedCall {
+    /// The context id of the sub-agent; none for the agent itself.
+    pub agent: Option<String>,
+    pub call: FinishedCall,
+    /// How long it ran.
+    pub took: Duration,
 }
 
 impl Open {
@@ -83,6 +96,25 @@ impl Calls {
         }
     }
 
+    /// A call was started.
+    pub fn set_started(&mut self, agent: Option<&str>, id: &str, name: &str, info: &CallInfo) {
+        let at = self.find(agent, id, name);
+        if let Some(open) = at.and_then(|at| self.open.get_mut(at)) {
+            open.started = Some((info.clone(), Instant::now()));
+        }
+    }
+
+    /// Takes the calls that were started and have no result, because the turn was stopped.
+    pub fn take_stopped(&mut self) -> Vec<StoppedCall> {
+        let stopped = self.open.drain(..).filter_map(|open| {
+            let (info, since) = open.started?;
+            let Open { name, arguments, agent, .. } = open;
+            let call = FinishedCall { name, arguments, info, ..FinishedCall::default() };
+            Some(StoppedCall { agent, call, took: since.elapsed() })
+        });
+        stopped.collect()
+    }
+
     /// The change of a call was shown, because it needs approval.
     pub fn set_shown(&mut self, agent: Option<&str>, id: &str, name: &str) {
         let at = self.find(agent, id, name);
@@ -100,11 +132,6 @@ impl Calls {
     /// Drops the open calls of an agent: its last answer is done, or void.
     pub fn drop_open(&mut self, agent: Option<&str>) {
         self.open.retain(|open| !open.is_of(agent));
-    }
-
-    /// Drops all open calls.
-    pub fn clear_open(&mut self) {
-        self.open.clear();
     }
 
     /// Keeps a finished call. Returns its number.
@@ -125,10 +152,13 @@ impl Calls {
         }
     }
 
-    /// Drops the finished calls; the next one is number 1.
-    pub fn clear_finished(&mut self) {
+    /// Replaces the finished calls by those of a session, which begin with number 1.
+    pub fn set_finished(&mut self, calls: Vec<FinishedCall>) {
         self.finished.clear();
         self.dropped = 0;
+        for call in calls {
+            self.keep(call);
+        }
     }
 
     fn add(&mut self, agent: Option<&str>, id: &str, name: &str, at: Option<usize>) -> usize {
@@ -139,6 +169,7 @@ impl Calls {
             arguments: String::new(),
             at,
             was_shown: false,
+            started: None,
         });
         self.open.len() - 1
     }
@@ -197,8 +228,11 @@ mod tests {
         assert_eq!(name(&calls, Some(6)).unwrap(), "6");
         assert_eq!(name(&calls, Some(5)), None, "dropped");
         assert_eq!(name(&calls, Some(KEPT + 6)), None);
-        calls.clear_finished();
+        calls.set_finished(Vec::new());
         assert_eq!(calls.keep(call(1)), 1);
         assert_eq!(name(&calls, Some(0)), None);
+        calls.set_finished((1..=KEPT + 5).map(call).collect());
+        assert_eq!(calls.keep(call(0)), KEPT + 6, "after those of earlier processes");
+        assert_eq!(name(&calls, Some(KEPT)).unwrap(), KEPT.to_string());
     }
 }

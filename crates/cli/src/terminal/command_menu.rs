@@ -1,22 +1,24 @@
-//! The list of commands below the prompt. It opens with the `/` at the start of a line and narrows
-//! while the name is typed. Until the user chooses a row, Enter submits the line as it is typed.
+//! The list below the prompt: of commands, which opens with the `/` at the start of a line, and of
+//! files, which opens with the `#` at the start of a word. It narrows while the name is typed.
+//! Until the user chooses a row, Enter submits the line as it is typed.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use anstyle::{Effects, Style};
 use reedline::menu_functions::replace_in_buffer;
 use reedline::{Completer, Editor, Menu, MenuEvent, MenuSettings, Painter, Suggestion};
 
+use super::editing::LineState;
 use crate::show::{DIM, pad, truncate, width};
 use crate::text;
 
-/// The most rows of the list.
+/// Maximum number of rows of the list.
 const ROWS: usize = 10;
 
 const CHOSEN: Style = Style::new().effects(Effects::BOLD);
 
-/// The list of commands.
+/// The list of commands or files.
 pub(super) struct CommandMenu {
     settings: MenuSettings,
     is_active: bool,
@@ -25,31 +27,31 @@ pub(super) struct CommandMenu {
     found: Vec<Suggestion>,
     /// The row that the user chose.
     chosen: Option<usize>,
-    /// Whether a row is chosen, for the keys.
-    has_choice: Arc<AtomicBool>,
+    /// What the keys need to know.
+    state: Arc<LineState>,
     columns: usize,
 }
 
 impl CommandMenu {
-    pub(super) fn new(name: &str, marker: &str, has_choice: Arc<AtomicBool>) -> Self {
+    pub(super) fn new(name: &str, marker: &str, state: Arc<LineState>) -> Self {
         Self {
             settings: MenuSettings::default()
                 .with_name(name)
                 .with_marker(marker)
                 // The list closes with the first space.
-                .with_word_chars("/"),
+                .with_word_chars("/._-+~#"),
             is_active: false,
             event: None,
             found: Vec::new(),
             chosen: None,
-            has_choice,
+            state,
             columns: 80,
         }
     }
 
     fn choose(&mut self, row: Option<usize>) {
         self.chosen = row;
-        self.has_choice.store(row.is_some(), Ordering::Relaxed);
+        self.state.has_choice.store(row.is_some(), Ordering::Relaxed);
     }
 
     /// Chooses the row that is this far from the chosen one. Before the first and after the last
@@ -72,13 +74,13 @@ impl CommandMenu {
         (first, self.found.get(first..first + shown).unwrap_or_default())
     }
 
-    fn row(&self, at: usize, found: &Suggestion, names: usize, coloured: bool) -> String {
+    fn row(&self, at: usize, found: &Suggestion, names: usize, colored: bool) -> String {
         let is_chosen = self.chosen == Some(at);
         let mark = if is_chosen { "› " } else { "  " };
         let name = pad(&found.value, names);
-        let about = found.description.as_deref().unwrap_or_default();
-        let about = truncate(about, self.columns.saturating_sub(names + 5));
-        match coloured {
+        let description = found.description.as_deref().unwrap_or_default();
+        let about = truncate(description, self.columns.saturating_sub(names + 5));
+        match colored {
             false => format!("{mark}{name}  {about}"),
             true if is_chosen => format!("{CHOSEN}{mark}{name}{CHOSEN:#}  {about}"),
             true => format!("{mark}{name}  {DIM}{about}{DIM:#}"),
@@ -138,11 +140,15 @@ impl Menu for CommandMenu {
 
     fn update_values(&mut self, editor: &mut Editor, completer: &mut dyn Completer) {
         let line = editor.get_buffer().to_owned();
-        // Other lines and the arguments of a command have the completion menu.
-        if !line.starts_with('/') || line.contains(char::is_whitespace) {
+        // Other words and the arguments of a command have the completion menu.
+        let is_command = line.starts_with('/') && !line.contains(char::is_whitespace);
+        let word = line.rsplit(char::is_whitespace).next().unwrap_or_default();
+        let is_file = word.starts_with('#');
+        if !is_command && !is_file {
             self.menu_event(MenuEvent::Deactivate);
             return;
         }
+        self.state.is_file.store(is_file, Ordering::Relaxed);
         let found = completer.complete(&line, line.len());
         self.found = found.suggestions().to_vec();
         self.choose(None);

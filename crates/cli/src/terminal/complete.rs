@@ -8,7 +8,7 @@ use crate::show::plain;
 use reedline::{Completer, CompletionResult, Span, Suggestion};
 use waterline_agent::mention;
 
-/// The most files offered.
+/// Maximum number of files offered.
 const FILES: usize = 50;
 
 /// The command that takes sessions.

@@ -13,7 +13,7 @@ use reedline::{
 /// The name of the completion menu.
 pub(super) const MENU: &str = "completions";
 
-/// The name of the list of commands.
+/// The name of the list of commands and files.
 pub(super) const COMMANDS: &str = "commands";
 
 /// Returns the key bindings.
@@ -35,19 +35,51 @@ pub(super) fn bindings() -> Keybindings {
     keys
 }
 
+/// What the parts of the prompt know of the line.
+#[derive(Debug)]
+pub(super) struct LineState {
+    /// Whether the line is empty.
+    pub(super) is_empty: AtomicBool,
+    /// Whether what is typed next starts a word at the end of the line.
+    pub(super) starts_word: AtomicBool,
+    /// Whether a row of the list below the prompt is chosen.
+    pub(super) has_choice: AtomicBool,
+    /// Whether that list has files.
+    pub(super) is_file: AtomicBool,
+}
+
+impl Default for LineState {
+    fn default() -> Self {
+        Self {
+            is_empty: AtomicBool::new(true),
+            starts_word: AtomicBool::new(true),
+            has_choice: AtomicBool::default(),
+            is_file: AtomicBool::default(),
+        }
+    }
+}
+
 /// The keys at the prompt: those of Emacs, a `/` at the start of a line that opens the list of
-/// commands, and an Enter that runs the chosen command.
+/// commands, a `#` at the start of a word that opens the list of files, and an Enter that runs the
+/// chosen command or inserts the chosen file.
 pub(super) struct PromptKeys {
     emacs: Emacs,
-    /// Whether the line is empty.
-    is_empty: Arc<AtomicBool>,
-    /// Whether a command of the list is chosen.
-    has_choice: Arc<AtomicBool>,
+    state: Arc<LineState>,
 }
 
 impl PromptKeys {
-    pub(super) fn new(is_empty: Arc<AtomicBool>, has_choice: Arc<AtomicBool>) -> Self {
-        Self { emacs: Emacs::new(bindings()), is_empty, has_choice }
+    pub(super) fn new(state: Arc<LineState>) -> Self {
+        Self { emacs: Emacs::new(bindings()), state }
+    }
+
+    /// Returns whether a key opens the list.
+    fn opens_list(&self, event: &ReedlineEvent) -> bool {
+        let ReedlineEvent::Edit(commands) = event else { return false };
+        match commands.as_slice() {
+            [EditCommand::InsertChar('/')] => self.state.is_empty.load(Ordering::Relaxed),
+            [EditCommand::InsertChar('#')] => self.state.starts_word.load(Ordering::Relaxed),
+            _ => false,
+        }
     }
 }
 
@@ -55,14 +87,17 @@ impl EditMode for PromptKeys {
     fn parse_event(&mut self, event: ReedlineRawEvent) -> ReedlineEvent {
         let event = self.emacs.parse_event(event);
         match &event {
-            ReedlineEvent::Edit(commands)
-                if *commands == [EditCommand::InsertChar('/')]
-                    && self.is_empty.load(Ordering::Relaxed) =>
-            {
+            _ if self.opens_list(&event) => {
                 ReedlineEvent::Multiple(vec![event, ReedlineEvent::Menu(COMMANDS.to_owned())])
             }
-            ReedlineEvent::Enter if self.has_choice.load(Ordering::Relaxed) => {
-                ReedlineEvent::Multiple(vec![ReedlineEvent::MenuAccept, ReedlineEvent::Submit])
+            ReedlineEvent::Enter if self.state.has_choice.load(Ordering::Relaxed) => {
+                match self.state.is_file.load(Ordering::Relaxed) {
+                    true => ReedlineEvent::MenuAccept,
+                    false => ReedlineEvent::Multiple(vec![
+                        ReedlineEvent::MenuAccept,
+                        ReedlineEvent::Submit,
+                    ]),
+                }
             }
             _ => event,
         }
@@ -172,7 +207,7 @@ impl LineEditor {
         line
     }
 
-    /// Applies the event of a key. Returns whether it is supported: there is no menu and no search.
+    /// Applies the event of a key. Returns whether it is supported; menus and searches are not.
     fn apply(&mut self, event: ReedlineEvent) -> bool {
         let draft = self.draft();
         let (before, after) = draft.parts();

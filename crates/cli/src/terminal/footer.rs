@@ -16,7 +16,7 @@ const YELLOW: Style = AnsiColor::Yellow.on_default();
 const FRAMES: [&str; 10] = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME: Duration = Duration::from_millis(100);
 
-/// The most queued lines shown.
+/// Maximum number of queued lines shown.
 const MAX_QUEUED: usize = 3;
 
 /// What the agent is doing.
@@ -25,6 +25,8 @@ pub struct Working {
     pub since: Instant,
     /// The time left, if it is known.
     pub left: Option<Duration>,
+    /// The last line of a command's output; empty if there is none.
+    pub output: String,
 }
 
 impl Working {
@@ -62,16 +64,16 @@ fn duration(seconds: u64) -> String {
 /// What the footer shows.
 pub struct Footer<'a> {
     pub working: Option<Working>,
-    /// The queued lines.
+    /// Lines that the user typed ahead.
     pub queued: Vec<&'a str>,
-    /// The open question.
+    /// A question that waits for the user.
     pub question: Option<&'a str>,
     /// The line being typed; an empty one is shown while a question is open.
     pub draft: Option<&'a Draft>,
 }
 
 impl Footer<'_> {
-    /// Returns the rows. If there is no room for all, the line being typed comes first.
+    /// Returns the rows. If they do not all fit, the line being typed comes first.
     fn lines(self, size: Size) -> Vec<String> {
         let columns = size.columns.max(NARROWEST);
         let mut room = size.rows.saturating_sub(1).min(AROUND);
@@ -88,9 +90,18 @@ impl Footer<'_> {
             format!("{YELLOW}? {text}{YELLOW:#}")
         };
         let question = take(self.question.map(question_row));
+        let last_line = self
+            .working
+            .as_ref()
+            .map(|working| working.output.as_str())
+            .filter(|output| !output.is_empty());
+        let output_row =
+            |text: &str| format!("  {DIM}{}{DIM:#}", truncate(text, columns.saturating_sub(3)));
+        let shown_output = last_line.map(output_row);
         let working = take(self.working.map(|working| working.line(columns)));
+        let output = take(shown_output);
         let queued = queued_rows(&self.queued, room, columns);
-        working.into_iter().chain(queued).chain(question).chain(draft).collect()
+        working.into_iter().chain(output).chain(queued).chain(question).chain(draft).collect()
     }
 
     /// Returns what draws the footer below the cursor, which is in `column`, and moves the cursor
@@ -231,8 +242,12 @@ mod tests {
             drawn(1, "an answ", footer(Some(&Draft::new("x")), &lines)),
             ("an answ".to_owned(), (0, 7))
         );
-        let working =
-            || Working { about: "thinking".to_owned(), since: Instant::now(), left: None };
+        let working = || Working {
+            about: "thinking".to_owned(),
+            since: Instant::now(),
+            left: None,
+            output: String::new(),
+        };
         let busy = Footer { working: Some(working()), ..footer(None, &[]) };
         assert!(drawn(2, "a", busy).0.ends_with(" thinking 0 s"));
         let yes = Draft::new("y");
@@ -242,8 +257,25 @@ mod tests {
     }
 
     #[test]
+    fn the_last_line_of_output_is_below_the_command() {
+        let working = Working {
+            about: "make".to_owned(),
+            since: Instant::now(),
+            left: None,
+            output: "compiling a very long name".to_owned(),
+        };
+        let shown = drawn(6, "", Footer { working: Some(working), ..footer(None, &[]) }).0;
+        assert!(shown.ends_with("make 0 s\n  compiling a very…"), "{shown}");
+    }
+
+    #[test]
     fn the_elapsed_time_or_the_time_left_is_shown() {
-        let working = |left| Working { about: "waiting".to_owned(), since: Instant::now(), left };
+        let working = |left| Working {
+            about: "waiting".to_owned(),
+            since: Instant::now(),
+            left,
+            output: String::new(),
+        };
         assert!(working(None).line(80).contains("waiting \u{1b}[2m0 s"));
         assert!(working(Some(Duration::from_secs(61))).line(80).contains("in 1 min 02 s"));
     }

@@ -12,14 +12,14 @@ use waterline_agent::{
 use waterline_provider::answer::Delta;
 use waterline_session::Event as CallEvent;
 
-use super::arguments::{changed_files, outcome, row};
+use super::arguments::{changed_files, first_line, outcome, row};
 use super::asking;
-use super::calls::FinishedCall;
+use super::calls::{FinishedCall, StoppedCall};
 use super::diff::{counts, rows_of};
 use super::screen::{GREEN, Inner, OpenQuestion, RED, Screen, dim};
 use crate::show::{
-    DIM, approval_reason, call_note, handed_off, lines, refusal, remembered, truncate, turn_notice,
-    width,
+    self, DIM, approval_reason, call_note, handed_off, lines, refusals, remembered, truncate,
+    turn_notice, width,
 };
 use crate::text;
 
@@ -28,11 +28,8 @@ const CALL: usize = 48;
 
 /// The result of a call that was not approved because no one could reply. The model reads it.
 const NO_REPLY: &str = "no one available to approve it";
-/// The most lines of a diff shown below its call.
+/// Maximum number of lines of a diff shown below its call.
 pub const DIFF_LINES: usize = 30;
-
-/// The most lines of a failure shown below its call.
-const FAILURE_LINES: usize = 4;
 
 impl Observer for Screen {
     fn on_event(&self, _: &Source, event: &Event) {
@@ -75,7 +72,8 @@ impl Approver for Screen {
     fn ask<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<String>> {
         Box::pin(async move {
             let text = asking::question(question);
-            let line = self.ask_line(&text, &question.question, false).await?;
+            // The question itself is on the screen.
+            let line = self.ask_line(&text, "", false).await?;
             asking::answer(question, line)
         })
     }
@@ -107,10 +105,12 @@ impl Screen {
                 inner.calls.set_arguments(agent, id, name, arguments);
                 // A question only waits for the user.
                 if info.capability != Capability::AskUser {
+                    inner.calls.set_started(agent, id, name, info);
                     inner.activities.start_tool(agent, id, format!("{name} {}", info.summary));
                 }
                 self.show_activity(inner);
             }
+            Event::Output { id, line } => inner.activities.set_output(agent, id, line),
             Event::ToolEnds { id, name, text, failed, took, info, changes, whole } => {
                 inner.activities.end_tool(agent, id);
                 let (arguments, was_shown) = inner.calls.end(agent, id, name);
@@ -125,9 +125,11 @@ impl Screen {
                 let number = self.show_call(inner, &call, *failed, *took);
                 self.show_changes(inner, &call, number, was_shown);
             }
-            Event::Refused { refused, .. } => refused.iter().for_each(|refused| {
-                self.line(inner, &dim(&format!("{prefix}{}", refusal(refused))))
-            }),
+            Event::Refused { refused, .. } => {
+                for line in refusals(refused, self.granting) {
+                    self.line(inner, &dim(&format!("{prefix}{line}")));
+                }
+            }
             Event::Todos(todos) => {
                 // The result of the call that wrote them comes next.
                 inner.todos = Some(todos.len());
@@ -164,7 +166,7 @@ impl Screen {
         }
         if let Some(text) = call_note(event) {
             let prefix = prefix_of(agent);
-            self.line(inner, &self.styled(&format!("{prefix}{text}"), DIM));
+            self.line(inner, &dim(&format!("{prefix}{text}")));
         }
     }
 
@@ -172,12 +174,12 @@ impl Screen {
     fn show_note(&self, inner: &mut Inner, event: &Event, prefix: &str) {
         match event {
             Event::HandedOff { to, session } => {
-                self.line(inner, &self.styled(&format!("{prefix}{}", handed_off(to, session)), DIM))
+                self.line(inner, &dim(&format!("{prefix}{}", handed_off(to, session))))
             }
-            Event::Steered(text) => self.line(inner, &self.styled(&format!("{prefix}{text}"), DIM)),
+            Event::Steered(text) => self.line(inner, &dim(&format!("{prefix}{text}"))),
             Event::Notice(notice) => {
                 let text = turn_notice(notice);
-                self.line(inner, &self.styled(&format!("{prefix}{text}"), DIM))
+                self.line(inner, &dim(&format!("{prefix}{text}")))
             }
             Event::Remembered { text, replaced, is_lasting } => {
                 let note = remembered(text, replaced.as_deref(), *is_lasting);
@@ -231,13 +233,18 @@ impl Screen {
         let todos = inner.todos.take();
         let (text, failed) = outcome(info.capability, todos, &call.text, failed);
         let (style, mark) = if failed { (RED, "✗") } else { (GREEN, "●") };
-        let first = text.lines().next().unwrap_or_default();
+        let failure = failed.then(|| show::failure(info.capability, &text));
+        let first = match &failure {
+            Some(failure) => failure.cause.clone(),
+            None => first_line(info.capability, &text),
+        };
         // Of the whole output, also if the result is only a part of it.
         let lines = call.whole.as_ref().map_or(text.lines().count(), |whole| whole.lines);
-        let more = match lines.saturating_sub(1) {
-            0 => String::new(),
-            more => format!(" (+{more})"),
+        let hidden = match &failure {
+            Some(failure) => failure.hidden,
+            None => lines.saturating_sub(1),
         };
+        let more = if hidden > 0 { format!(" (+{hidden})") } else { String::new() };
         let counted = match (info.capability, call.changes.as_slice()) {
             (Capability::Write, [diff]) => format!(" {}", counts(diff.added, diff.removed)),
             _ => String::new(),
@@ -245,17 +252,22 @@ impl Screen {
         let end = format!("{more} {:.1} s [{number}]", took.as_secs_f64());
         let used = width(&end) + width(&anstream::adapter::strip_str(&counted).to_string());
         let room = self.columns().saturating_sub(used + 3);
-        let line = row(&call.name, &info.summary, first, room);
+        let line = row(&call.name, &info.summary, &first, room);
         self.line(inner, &format!("{style}{mark}{style:#} {line}{counted}{DIM}{end}{DIM:#}"));
-        if failed {
-            for line in text.lines().skip(1).take(FAILURE_LINES) {
-                self.line(
-                    inner,
-                    &format!("  {}", dim(&truncate(line, self.columns().saturating_sub(3)))),
-                );
-            }
+        for row in failure.iter().flat_map(|failure| &failure.lines) {
+            let row = truncate(row, self.columns().saturating_sub(3));
+            self.line(inner, &format!("  {}", dim(&row)));
         }
         number
+    }
+
+    /// Shows the calls that were running when the turn was stopped.
+    pub(super) fn show_stopped(&self, inner: &mut Inner) {
+        for StoppedCall { agent, mut call, took } in inner.calls.take_stopped() {
+            call.name = format!("{}{}", prefix_of(agent.as_deref()), call.name);
+            call.text = text!("call-cancelled");
+            self.show_call(inner, &call, true, took);
+        }
     }
 
     /// Shows what a call changed: the diff of a file, unless it was shown before the call was
@@ -280,7 +292,7 @@ impl Screen {
         }
     }
 
-    /// Asks for a line with a text that may contain style codes; none if no one can answer, or if
+    /// Asks for a line with a text that may contain style codes; `None` if no one can answer, or if
     /// the turn is cancelled. While the question is open, the footer shows `about`.
     async fn ask_line(&self, text: &str, about: &str, requires_answer: bool) -> Option<String> {
         let (answer, receiver) = oneshot::channel();

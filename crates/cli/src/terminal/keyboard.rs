@@ -4,8 +4,9 @@
 use std::io::{IsTerminal, PipeReader, PipeWriter};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::termios::{
     LocalModes, OptionalActions, QueueSelector, Termios, tcflush, tcgetattr, tcsetattr,
 };
@@ -16,8 +17,22 @@ use super::typing::{Typed, Typing};
 /// Discards what was typed before a question was shown: it cannot be the answer. It may be the
 /// answer to a question that a model made up.
 pub fn forget_typed() {
-    // Without a terminal nothing was typed.
+    if !std::io::stdin().is_terminal() {
+        return;
+    }
     let _ = tcflush(std::io::stdin(), QueueSelector::IFlush);
+    // Keys that the line editor has read, but not used.
+    while crossterm::event::poll(Duration::ZERO).is_ok_and(|is_some| is_some) {
+        let _ = crossterm::event::read();
+    }
+}
+
+/// Returns whether something was typed that is not read yet.
+pub fn has_typed() -> bool {
+    let stdin = std::io::stdin();
+    let mut waiting = [PollFd::new(&stdin, PollFlags::IN)];
+    let is_waiting = poll(&mut waiting, Some(&Timespec::default())).is_ok_and(|count| count > 0);
+    stdin.is_terminal() && is_waiting
 }
 
 /// Reads the keyboard until it is dropped.

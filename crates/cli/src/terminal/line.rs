@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::io::{BufRead, IsTerminal};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result};
@@ -17,9 +17,9 @@ use waterline_session::Level;
 
 use super::command_menu::CommandMenu;
 use super::complete::{Complete, Known, ListSessions};
-use super::editing::{COMMANDS, MENU, PromptKeys};
+use super::editing::{COMMANDS, LineState, MENU, PromptKeys};
 use super::menu::CompletionMenu;
-use super::screen::{print, wants_colours};
+use super::screen::{print, wants_colors};
 use crate::text;
 
 /// The sign at the end of the prompt.
@@ -55,8 +55,7 @@ pub enum Input {
 /// The line editor at the prompt.
 pub struct Editor {
     reedline: Reedline,
-    /// Whether the line is empty.
-    is_empty: Arc<AtomicBool>,
+    state: Arc<LineState>,
 }
 
 impl Input {
@@ -66,15 +65,14 @@ impl Input {
         if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
             return Self::Plain;
         }
-        let is_empty = Arc::new(AtomicBool::new(true));
+        let state = Arc::new(LineState::default());
         let unstyled =
-            Unstyled { plain: SimpleMatchHighlighter::default(), is_empty: Arc::clone(&is_empty) };
-        let has_choice = Arc::new(AtomicBool::new(false));
-        let keys = PromptKeys::new(Arc::clone(&is_empty), Arc::clone(&has_choice));
-        let commands = CommandMenu::new(COMMANDS, SIGN, has_choice);
+            Unstyled { plain: SimpleMatchHighlighter::default(), state: Arc::clone(&state) };
+        let keys = PromptKeys::new(Arc::clone(&state));
+        let commands = CommandMenu::new(COMMANDS, SIGN, Arc::clone(&state));
         let mut reedline = Reedline::create()
             .with_edit_mode(Box::new(keys))
-            .with_ansi_colors(wants_colours())
+            .with_ansi_colors(wants_colors())
             .with_completer(Box::new(Complete::new(known, sessions)))
             .with_menu(ReedlineMenu::EngineCompleter(Box::new(CompletionMenu::new(MENU, SIGN))))
             .with_menu(ReedlineMenu::EngineCompleter(Box::new(commands)))
@@ -89,7 +87,7 @@ impl Input {
         {
             reedline = reedline.with_history(Box::new(history));
         }
-        Self::Terminal(Box::new(Editor { reedline, is_empty }))
+        Self::Terminal(Box::new(Editor { reedline, state }))
     }
 
     /// Reads the next line; the prompt shows the gauge.
@@ -144,7 +142,9 @@ impl Editor {
                 self.step_below();
                 Line::Text(command)
             }
-            Signal::CtrlC => Line::Cancel { was_empty: self.is_empty.load(Ordering::Relaxed) },
+            Signal::CtrlC => {
+                Line::Cancel { was_empty: self.state.is_empty.load(Ordering::Relaxed) }
+            }
             _ => Line::End,
         })
     }
@@ -175,16 +175,18 @@ impl Validator for Continued {
     }
 }
 
-/// Leaves the line unstyled, and records whether it is empty: after Ctrl-C the line is already
-/// discarded.
+/// Leaves the line unstyled, and records whether it is empty, which is no longer known after
+/// Ctrl-C, and whether a word starts.
 struct Unstyled {
     plain: SimpleMatchHighlighter,
-    is_empty: Arc<AtomicBool>,
+    state: Arc<LineState>,
 }
 
 impl Highlighter for Unstyled {
     fn highlight(&self, line: &str, cursor: usize) -> StyledText {
-        self.is_empty.store(line.is_empty(), Ordering::Relaxed);
+        self.state.is_empty.store(line.is_empty(), Ordering::Relaxed);
+        let starts_word = cursor == line.len() && !line.ends_with(|c: char| !c.is_whitespace());
+        self.state.starts_word.store(starts_word, Ordering::Relaxed);
         self.plain.highlight(line, cursor)
     }
 }
@@ -196,13 +198,13 @@ struct Gauge<'a> {
 }
 
 /// Returns the color, or the default one if colors are off.
-fn colour(wanted: Color) -> Color {
-    if wants_colours() { wanted } else { Color::Default }
+fn color(wanted: Color) -> Color {
+    if wants_colors() { wanted } else { Color::Default }
 }
 
 impl Prompt for Gauge<'_> {
     fn get_prompt_color(&self) -> Color {
-        colour(match self.level {
+        color(match self.level {
             Level::Normal | Level::Info => Color::Green,
             Level::Warning => Color::Yellow,
             Level::Critical => Color::Red,
@@ -210,13 +212,13 @@ impl Prompt for Gauge<'_> {
     }
 
     fn get_indicator_color(&self) -> Color {
-        colour(Color::Cyan)
+        color(Color::Cyan)
     }
 
     fn render_prompt_left(&self) -> Cow<'_, str> {
         match self.level {
-            Level::Warning if !wants_colours() => Cow::Owned(format!("{}! ", self.text)),
-            Level::Critical if !wants_colours() => Cow::Owned(format!("{}!! ", self.text)),
+            Level::Warning if !wants_colors() => Cow::Owned(format!("{}! ", self.text)),
+            Level::Critical if !wants_colors() => Cow::Owned(format!("{}!! ", self.text)),
             _ => Cow::Borrowed(self.text),
         }
     }

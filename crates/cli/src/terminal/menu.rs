@@ -1,11 +1,11 @@
-//! The completion menu. It is hidden if there are no completions.
+//! The completion menu. It is hidden without completions.
 
 use reedline::{
     ColumnarMenu, Completer, Editor, Menu, MenuBuilder, MenuEvent, MenuSettings, Painter,
     Suggestion,
 };
 
-/// A columnar menu that closes if there are no completions, instead of showing "NO RECORDS FOUND".
+/// A columnar menu that closes without completions, instead of showing "NO RECORDS FOUND".
 pub(super) struct CompletionMenu(ColumnarMenu);
 
 impl CompletionMenu {

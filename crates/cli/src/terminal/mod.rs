@@ -23,7 +23,7 @@ pub use calls::FinishedCall;
 pub use complete::Known;
 pub use diff::{counts, rows_of};
 pub use front_end::DIFF_LINES;
-pub use keyboard::{Keyboard, forget_typed};
+pub use keyboard::{Keyboard, forget_typed, has_typed};
 pub use line::{Input, Line};
 pub use screen::Screen;
 pub use typing::Typed;

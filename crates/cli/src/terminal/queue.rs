@@ -32,21 +32,19 @@ impl Queue {
         messages.into_iter().map(|entry| entry.text).collect()
     }
 
-    /// Takes everything, in the order to run it. Adjacent messages become one: they are about the
+    /// Takes everything, in the order to run it. Adjacent messages are together: they are about the
     /// same turn, and with a turn for each, the first would be answered without the others.
-    pub fn take_all(&mut self) -> Vec<String> {
-        let mut all: Vec<String> = Vec::new();
+    pub fn take_all(&mut self) -> Vec<Vec<String>> {
+        let mut all: Vec<Vec<String>> = Vec::new();
         let mut joins = false;
         for Entry { text, is_command } in self.0.drain(..) {
-            // A misspelt command stays separate: it is refused, and a message joined to it would
-            // be lost.
+            // A misspelled command stays separate: it is refused, and a message joined to it would
+            // be lost. Mentions are read in the first message of a turn.
+            let has_mention = text.split_whitespace().any(|word| word.starts_with(['#', '@']));
             let is_plain = !is_command && !text.starts_with('/');
-            match all.last_mut().filter(|_| joins && is_plain) {
-                Some(last) => {
-                    last.push('\n');
-                    last.push_str(&text);
-                }
-                None => all.push(text),
+            match all.last_mut().filter(|_| joins && is_plain && !has_mention) {
+                Some(last) => last.push(text),
+                None => all.push(vec![text]),
             }
             joins = is_plain;
         }
@@ -75,16 +73,23 @@ mod tests {
     }
 
     #[test]
-    fn adjacent_messages_are_joined_and_commands_keep_their_place() {
+    fn adjacent_messages_are_together_and_commands_keep_their_place() {
         let mut queue =
             queue(&["in UTC", "and short", "! /status", "thanks", "! /undo", "! /todos"]);
-        assert_eq!(queue.take_all(), ["in UTC\nand short", "/status", "thanks", "/undo", "/todos"]);
+        let all = queue.take_all();
+        assert_eq!(all[0], ["in UTC", "and short"]);
+        assert_eq!(all[1..].concat(), ["/status", "thanks", "/undo", "/todos"]);
         assert!(queue.texts().is_empty());
     }
 
     #[test]
-    fn a_misspelt_command_is_not_joined() {
-        assert_eq!(queue(&["a", "/hlep", "b", "c"]).take_all(), ["a", "/hlep", "b\nc"]);
+    fn a_misspelled_command_and_a_mention_are_apart() {
+        let all = queue(&["a", "/hlep", "b", "c", "see #notes.md", "d"]).take_all();
+        let sizes: Vec<usize> = all.iter().map(Vec::len).collect();
+        assert_eq!(
+            (sizes.as_slice(), all[3].join("|").as_str()),
+            ([1, 1, 2, 2].as_slice(), "see #notes.md|d")
+        );
     }
 
     #[test]

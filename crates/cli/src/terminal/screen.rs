@@ -13,10 +13,12 @@ use super::activity::Activities;
 use super::calls::{Calls, FinishedCall};
 use super::editing::Draft;
 use super::footer::Footer;
-use super::markdown::{Markdown, Size, wrapped};
+use super::markdown::{Markdown, NARROWEST, Size};
 use super::queue::Queue;
 use super::typing::Typing;
-use crate::show::{self, DIM, lines};
+use crate::lang::lang;
+use crate::show::rows::wrap_styled;
+use crate::show::{self, DIM, Granting, lines};
 use crate::text;
 
 pub(super) const RED: Style = AnsiColor::Red.on_default();
@@ -37,9 +39,11 @@ pub struct Screen {
     /// Whether the cursor can be moved.
     moves_cursor: bool,
     /// Whether colors are wanted.
-    coloured: bool,
+    colored: bool,
     /// Whether the user can type while the agent works.
     pub(super) accepts_input: bool,
+    /// How the user can grant what the sandbox refused.
+    pub(super) granting: Granting,
 }
 
 #[derive(Default)]
@@ -67,7 +71,7 @@ pub(super) struct Inner {
 pub(super) struct OpenQuestion {
     /// Sends the answer; closed when the answer is no longer awaited.
     pub(super) answer: oneshot::Sender<String>,
-    /// A summary on one row: the question itself may have scrolled away.
+    /// A summary on one row, as the question itself may have scrolled away; empty if it is short.
     pub(super) about: String,
     /// Whether an empty line is not accepted as an answer.
     pub(super) requires_answer: bool,
@@ -82,7 +86,7 @@ impl Inner {
 
 impl Screen {
     /// Creates the screen on standard output.
-    pub fn new() -> Self {
+    pub fn new(granting: Granting) -> Self {
         let is_terminal = std::io::stdout().is_terminal();
         let moves_cursor =
             is_terminal && std::env::var_os("TERM").is_some_and(|term| term != "dumb");
@@ -90,8 +94,9 @@ impl Screen {
             inner: Mutex::default(),
             typing: Arc::default(),
             moves_cursor,
-            coloured: moves_cursor && wants_colours(),
+            colored: moves_cursor && wants_colors(),
             accepts_input: is_terminal && std::io::stdin().is_terminal(),
+            granting,
         }
     }
 
@@ -102,16 +107,7 @@ impl Screen {
 
     /// Prints a line for the user.
     pub fn print_line(&self, text: &str) {
-        self.print_styled(&self.styled(text, Style::new()));
-    }
-
-    /// Applies a style, and wraps the text to the width of the screen.
-    pub(super) fn styled(&self, text: &str, style: Style) -> String {
-        if self.moves_cursor {
-            wrapped(text, style, size())
-        } else {
-            format!("{style}{}{style:#}", lines(text))
-        }
+        self.print_styled(&lines(text));
     }
 
     /// Prints a line that may contain style codes.
@@ -121,11 +117,12 @@ impl Screen {
 
     /// Prints a line of secondary information.
     pub fn print_note(&self, text: &str) {
-        self.print_styled(&self.styled(text, DIM));
+        self.print_styled(&dim(text));
     }
 
+    /// Prints an error. Those of the libraries start in lower case, other lines of a chat do not.
     pub fn print_error(&self, text: &str) {
-        self.print_styled(&self.styled(text, RED));
+        self.print_styled(&in_style(&show::capitalized(lang(), text), RED));
     }
 
     /// Returns the finished call with this number, or the last one.
@@ -133,9 +130,22 @@ impl Screen {
         self.lock().calls.get(number).cloned()
     }
 
-    /// Drops the finished calls. In another session they are numbered from 1 again.
-    pub fn forget_calls(&self) {
-        self.lock().calls.clear_finished();
+    /// Replaces the finished calls by those of a session.
+    pub fn set_calls(&self, calls: Vec<FinishedCall>) {
+        self.lock().calls.set_finished(calls);
+    }
+
+    /// Prints a whole answer as if it had just arrived.
+    pub fn print_answer(&self, text: &str) {
+        let mut inner = self.lock();
+        self.end_line(&mut inner);
+        self.write_answer(&mut inner, text);
+        self.end_line(&mut inner);
+    }
+
+    /// Returns the rows of the screen.
+    pub fn rows(&self) -> usize {
+        size().rows
     }
 
     /// Returns whether a question waits for an answer.
@@ -243,7 +253,7 @@ impl Screen {
         self.draw(&mut inner, "");
     }
 
-    /// The keyboard has ended: questions of this turn cannot be answered any more.
+    /// The keyboard has ended: questions of this turn can no longer be answered.
     pub fn close_input(&self) {
         let mut inner = self.lock();
         inner.is_input_closed = true;
@@ -251,9 +261,15 @@ impl Screen {
         self.draw(&mut inner, "");
     }
 
-    /// Takes the messages that came too late for the turn, and the commands.
-    pub fn take_queued(&self) -> Vec<String> {
+    /// Takes the messages that came too late for the turn, and the commands. Messages for the same
+    /// turn are together.
+    pub fn take_queued(&self) -> Vec<Vec<String>> {
         self.lock().queue.take_all()
+    }
+
+    /// Returns whether a line that was typed during the turn waits.
+    pub fn has_queued(&self) -> bool {
+        !self.lock().queue.texts().is_empty()
     }
 
     /// Ends whatever is unfinished on the screen. Returns the draft.
@@ -266,16 +282,16 @@ impl Screen {
         let draft = std::mem::take(&mut inner.stashed) + &std::mem::take(&mut inner.draft).text;
         self.swap_draft(String::new());
         inner.is_input_closed = false;
-        inner.calls.clear_open();
         inner.activities.clear();
         self.end_line(&mut inner);
+        self.show_stopped(&mut inner);
         if std::mem::take(&mut inner.is_footer_drawn) {
             print("\x1b[J");
         }
         draft
     }
 
-    /// Redraws the footer while something is going on. Never returns.
+    /// Redraws the footer while there is an activity. Never returns.
     pub async fn animate(&self) {
         let mut tick = tokio::time::interval(TICK);
         loop {
@@ -292,18 +308,21 @@ impl Screen {
     }
 
     /// Returns the width of the screen.
-    pub(super) fn columns(&self) -> usize {
+    pub fn columns(&self) -> usize {
         size().columns
     }
 
-    /// Prints a permanent line.
+    /// Prints permanent lines, wrapped to the width of the screen. They may contain style codes.
     pub(super) fn line(&self, inner: &mut Inner, text: &str) {
         self.end_line(inner);
-        let text = if self.coloured {
+        let mut text = if self.colored {
             text.to_owned()
         } else {
             anstream::adapter::strip_str(text).to_string()
         };
+        if self.moves_cursor {
+            text = wrap_styled(&text, self.columns().max(NARROWEST) - 1);
+        }
         self.draw(inner, &format!("{text}\n"));
     }
 
@@ -334,7 +353,7 @@ impl Screen {
             return print(&lines(text));
         }
         let size = size();
-        let markdown = inner.markdown.get_or_insert_with(|| Markdown::new(size, self.coloured));
+        let markdown = inner.markdown.get_or_insert_with(|| Markdown::new(size, self.colored));
         let shown = markdown.resize(size) + &markdown.push(text);
         let holds_back = markdown.holds_back();
         inner.activities.set_table(holds_back);
@@ -353,12 +372,14 @@ impl Screen {
         let footer = Footer {
             working: inner.activities.working(),
             queued: inner.queue.texts(),
-            question: question.map(|question| question.about.as_str()),
+            question: question
+                .map(|question| question.about.as_str())
+                .filter(|about| !about.is_empty()),
             draft: Some(&inner.draft).filter(|draft| question.is_some() || !draft.text.is_empty()),
         };
         let column = inner.markdown.as_ref().map_or(0, Markdown::column);
         let drawn = footer.draw(column, size);
-        let footer = if self.coloured { drawn } else { without_styles(&drawn) };
+        let footer = if self.colored { drawn } else { without_styles(&drawn) };
         let clear = if inner.is_footer_drawn { "\x1b[J" } else { "" };
         inner.is_footer_drawn = !footer.is_empty();
         if !(clear.is_empty() && resized.is_empty() && text.is_empty() && footer.is_empty()) {
@@ -369,11 +390,15 @@ impl Screen {
 
 /// Styles a line of secondary information.
 pub(super) fn dim(text: &str) -> String {
-    format!("{DIM}{}{DIM:#}", lines(text))
+    in_style(text, DIM)
+}
+
+fn in_style(text: &str, style: Style) -> String {
+    format!("{style}{}{style:#}", lines(text))
 }
 
 /// Returns whether colors are wanted: `NO_COLOR` is unset or empty.
-pub(super) fn wants_colours() -> bool {
+pub(super) fn wants_colors() -> bool {
     std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 

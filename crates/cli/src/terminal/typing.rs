@@ -11,7 +11,7 @@ use super::editing::{Draft, LineEditor};
 /// What was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Typed {
-    /// The unfinished line.
+    /// A line that was not sent yet.
     Draft(Draft),
     /// A submitted line.
     Line(String),

@@ -32,10 +32,11 @@ fn s2_30_s2_31_the_context_is_shown_explained_pinned_cleared_and_brought_back() 
          < last turn     finished
          < tokens for the prompt
          < confined by the kernel
-         < network       not for commands
+         < network       blocked for commands
          < granted       –
          > /context
          < 4 messages: user 2, assistant 2, tool 0;
+         < characters
          < system prompt
          < free
          < reserved for the answer
@@ -143,6 +144,29 @@ fn the_summary_of_folded_messages_is_shown_before_and_after() {
     assert!(terminal.ends());
 }
 
+/// After a clear the next message adds the system prompt again, so both count it.
+#[test]
+fn after_a_clear_the_prompt_and_context_agree() {
+    let (_world, mut terminal) = after_two_turns();
+    terminal.play(
+        "> /clear
+         < The context is empty
+         > /context
+         < 0 messages",
+    );
+    terminal.is_ready();
+    let screen = terminal.screen();
+    let row = |label: &str| screen.lines().rfind(|line| line.starts_with(label)).unwrap();
+    let last = |line: &str| line.split_whitespace().last().unwrap().replace(',', "");
+    assert_ne!(last(row("system prompt")), "0", "{screen}");
+    let sum: usize = ["tool definitions", "system prompt", "messages"]
+        .map(|it| last(row(it)).parse::<usize>().unwrap())
+        .iter()
+        .sum();
+    let gauge = format!("{}.{}k of", sum / 1_000, sum % 1_000 / 100);
+    assert!(screen.lines().last().unwrap().starts_with(&gauge), "{gauge}\n{screen}");
+}
+
 /// After a clear the numbers continue, and the summary names the same messages as the preview.
 #[test]
 fn numbers_continue_after_a_clear() {
@@ -203,13 +227,13 @@ fn s2_32_s2_33_settings_hold_at_once_and_wrong_ones_are_refused() {
          > /config approval all
          < approval: selective → all
          > /config nonsense
-         < no setting is named nonsense
+         < No setting is named nonsense
          > /config foo.bar
-         < no key is named foo.bar
+         < No key is named foo.bar
          > /config halve.trns 4
-         < no key is named halve.trns; similar keys: halve.turns
+         < No key is named halve.trns; similar keys: halve.turns
          > /config
-         < agent_max_steps = 15
+         < agent.steps = 15
          > /model
          < m (
          < At http://127.0.0.1:
@@ -246,7 +270,7 @@ fn a_policy_that_conflicts_with_the_flags_is_refused_and_nothing_changes() {
 
 /// S0.63, section G: sessions are listed, loaded, forked and rewound.
 #[test]
-fn s0_63_sessions_are_loaded_forked_and_gone_back_in() {
+fn s0_63_sessions_are_loaded_forked_and_rewound() {
     let (world, mut terminal) = after_two_turns();
     terminal.play(
         "> /undo
@@ -268,8 +292,10 @@ fn s0_63_sessions_are_loaded_forked_and_gone_back_in() {
          < 4 messages (0 shared)  assistant: the wind is west
          > /redo
          < 0 → 4
+         > /undo 99
+         < This session has only 2 turns; cannot undo 99
          > /undo two
-         < Usage: /undo [N]
+         < Usage: /undo, /rewind [N]
          > /fork 2
          < Now in the fork
          > /current
@@ -286,7 +312,8 @@ fn s0_63_sessions_are_loaded_forked_and_gone_back_in() {
          > /LOAD fir
          < Loaded session: first
          < Messages: 4
-         < assistant: the wind is west
+         < user: and the wind?
+         < the wind is west
          > /recall tide
          < how high is the tide?
          > /recall zebra
@@ -301,7 +328,7 @@ fn s0_63_sessions_are_loaded_forked_and_gone_back_in() {
          > /export kept.md
          < kept.md: 4 messages
          > /export nowhere/kept.md
-         < cannot write nowhere/kept.md: the directory does not exist
+         < Cannot write nowhere/kept.md: the directory does not exist
          > /quit",
     );
     assert!(!terminal.screen().contains("nowhere/.tmp"), "{}", terminal.screen());
@@ -375,6 +402,8 @@ fn tools_todos_skills_and_the_rest() {
     terminal.play(
         "> /todos
          < No open tasks
+         > /unfold
+         < No calls yet
          > remember the rope
          < [>] buy rope
          < noted
@@ -383,6 +412,7 @@ fn tools_todos_skills_and_the_rest() {
          > /tools
          < fetch_url                 discovered
          < run_bash_command          visible
+         < discovered: off until mentioned
          > /skill
          < knots  how to tie them
          > /skill sails
@@ -406,7 +436,7 @@ fn tools_todos_skills_and_the_rest() {
          > /resume
          < Nothing to resume
          > /unfold 99
-         < There is no call with that number
+         < There is no call 99;
          > /exit",
     );
     assert!(
@@ -419,20 +449,20 @@ fn tools_todos_skills_and_the_rest() {
 }
 
 #[test]
-fn a_misspelt_or_misused_command_is_explained() {
+fn a_misspelled_or_misused_command_is_explained() {
     let world = World::new(Vec::new());
     let mut terminal = Terminal::start(&world, &[]);
     terminal.play(
         "> /unfold abc
          < Usage: /unfold [N]
          > /undo 0
-         < Usage: /undo [N]
+         < Usage: /undo, /rewind [N]
          > /todos all
          < Usage: /todos
          > /cancel now
          < Usage: /cancel
          > /quit now
-         < Usage: /quit /exit
+         < Usage: /quit, /exit
          > /frobnicate
          < Unknown command /frobnicate; /help lists the commands
          > /hlep
@@ -440,10 +470,51 @@ fn a_misspelt_or_misused_command_is_explained() {
          > /help undo
          < Undo the last turn
          > /help
-         < /skill /skills [NAME | off]
+         < /skill, /skills [NAME | off]
          < Ctrl-R
          > /exit",
     );
+    assert!(terminal.ends());
+}
+
+/// What the agent may access can be extended without leaving the chat.
+#[test]
+fn directories_and_hosts_are_granted_for_the_session() {
+    let read = |path: &str| calls("read_file", json!({"path": path}));
+    let world = World::with(|path| {
+        let path = path("data/a.txt");
+        vec![read(&path), says("no"), read(&path), says("yes"), says("a path"), says("other")]
+    });
+    world.write("data/a.txt", "the tide is high\n");
+    let mut terminal = Terminal::start(&world, &[]);
+    terminal.play(
+        "> look
+         < data/a.txt is outside
+         < /allow-dir
+         < no
+         > /allow-dir data:ro
+         < In this session the agent may read
+         > look again
+         < read_file
+         < yes
+         > /allow-dir nowhere
+         < Cannot grant access
+         > /allow-host crates.io
+         < In this session commands may reach crates.io
+         > /allow-hosts crates.io
+         < Unknown command /allow-hosts; did you mean /allow-host?
+         > /add-dir ../x
+         < Unknown command /add-dir
+         > /usr/bin/x is slow
+         < a path
+         > /reset
+         < New session
+         > hello
+         < other
+         > /quit",
+    );
+    let requests = world.last_request();
+    assert!(!requests.iter().any(|text| text.contains("Granted directories")), "{requests:?}");
     assert!(terminal.ends());
 }
 
@@ -467,11 +538,11 @@ fn the_memory_is_shown_and_searched() {
          > /memory add The API is on port 8080.
          < Added
          > /memory add the API is on port 8080
-         < The memory has this already
+         < This is already in the memory
          > /memory edit 1 The API is on port 8081.
          < Replaced: The API is on port 8080.
          > /memory forget 2
-         < There is no memory 2
+         < There is no fact 2
          > /memory forget 1
          < Forgotten: The API is on port 8081.
          > /memory add the password is hunter2hunter2
@@ -482,7 +553,7 @@ fn the_memory_is_shown_and_searched() {
 }
 
 #[test]
-fn a_rule_is_shown_when_it_is_recognised_and_at_the_end() {
+fn a_rule_is_shown_when_it_is_recognized_and_at_the_end() {
     let world = World::new(vec![says("d'accord"), says("bonjour")]);
     let mut terminal = Terminal::start(&world, &[]);
     terminal.play(
@@ -496,7 +567,7 @@ fn a_rule_is_shown_when_it_is_recognised_and_at_the_end() {
     assert!(terminal.ends());
     let mut terminal = Terminal::start(&world, &[]);
     terminal.play(
-        "< 1 memory from earlier sessions
+        "< 1 remembered fact
          > hello
          < bonjour
          > /quit",
@@ -600,12 +671,12 @@ fn s0_64_a_checkpoint_is_restored_by_command() {
          > /todos
          < [>] sell rope
          > /checkpoints
-         < 3  4 messages, after model
-         < 6  8 messages, after model
+         < 3  4 messages, after a model call
+         < 6  8 messages, after a model call
          > /restore
          < Usage: /restore N
          > /restore 99
-         < no checkpoint 99
+         < No checkpoint 99
          > /restore 3
          < 8 → 4
          > /todos
@@ -646,10 +717,12 @@ fn s2_29_old_sessions_are_deleted_if_the_user_agrees() {
     let world = World::new(Vec::new());
     let log = forty_days_ago(&world);
     for id in ["old", "older"] {
-        log.create(waterline_log::Session::new(id)).unwrap();
+        let title = format!("the tide of {id}");
+        log.create(waterline_log::Session { title, ..waterline_log::Session::new(id) }).unwrap();
     }
     let exists = || log.lookup("old").unwrap().is_some();
     let mut asked = Terminal::start(&world, &[]);
+    asked.sees("the tide of older");
     asked.sees("2 sessions have not been used for 30 days. Delete? [y/N/never]");
     asked.keys("n\r");
     asked.play("> /quit");
@@ -665,6 +738,56 @@ fn s2_29_old_sessions_are_deleted_if_the_user_agrees() {
     agreed.sees("Deleted");
     agreed.play("> /quit");
     assert!(agreed.ends() && !exists());
+}
+
+/// What is typed before the program asks anything decides nothing, even if it reads like an answer.
+#[test]
+fn what_was_typed_ahead_deletes_no_sessions() {
+    let world = World::new(vec![says("4.2 m")]);
+    let log = forty_days_ago(&world);
+    log.create(waterline_log::Session::new("old")).unwrap();
+    let mut terminal = Terminal::start(&world, &[]);
+    terminal.keys("y\r");
+    terminal.sees("4.2 m");
+    terminal.play("> /quit");
+    let screen = terminal.screen();
+    assert!(terminal.ends() && log.lookup("old").unwrap().is_some(), "{screen}");
+}
+
+/// Keys that come in one piece with a command do not answer the question that it asks.
+#[test]
+fn what_was_typed_with_a_command_does_not_answer_its_question() {
+    let world = World::new(Vec::new());
+    let log = forty_days_ago(&world);
+    log.create(waterline_log::Session::new("old")).unwrap();
+    log.set_preference("", "clean_up", Some("never")).unwrap();
+    let mut terminal = Terminal::start(&world, &[]);
+    terminal.is_ready();
+    terminal.keys("/clean\ry\r");
+    terminal.sees("[y/n]");
+    terminal.keys("n\r");
+    terminal.play("> /quit");
+    assert!(terminal.ends() && log.lookup("old").unwrap().is_some());
+}
+
+/// A message that was typed before the question appeared is sent, and decides nothing.
+#[test]
+fn a_message_typed_at_the_clean_up_question_is_sent() {
+    let world = World::new(vec![says("4.2 m")]);
+    let log = forty_days_ago(&world);
+    log.create(waterline_log::Session::new("old")).unwrap();
+    let mut terminal = Terminal::start(&world, &[]);
+    terminal.sees("[y/N/never]");
+    terminal.keys("how high is the tide?\r");
+    terminal.sees("» how high is the tide?");
+    terminal.sees("4.2 m");
+    terminal.play("> /quit");
+    assert!(terminal.ends() && log.lookup("old").unwrap().is_some());
+    let mut again = Terminal::start(&world, &[]);
+    again.sees("[y/N/never]");
+    again.keys("n\r");
+    again.play("> /quit");
+    assert!(again.ends());
 }
 
 /// S0.70: `/clean` deletes what was not used for a long time, if the user agrees.
@@ -687,6 +810,9 @@ fn s0_70_clean_deletes_old_sessions_and_workspaces() {
     assert!(workspace.exists() && log.lookup("old").unwrap().is_some());
     terminal.keys("/clean\r");
     until("the second question", || terminal.screen().matches("[y/n]").count() == 2);
+    terminal.keys("what is old?\r");
+    terminal.sees("Answer y or n");
+    until("the question again", || terminal.screen().matches("[y/n]").count() == 3);
     terminal.keys("y\r");
     terminal.sees("Deleted");
     terminal.play("> /quit");

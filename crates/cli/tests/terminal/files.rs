@@ -66,6 +66,9 @@ fn an_edit_shows_its_diff_and_undo_takes_it_back() {
     std::fs::write(world.path("project/calc.py"), "mine\n").unwrap();
     terminal.play(
         "> /undo
+         < project/calc.py +2 −1
+         < - mine
+         < +     return a - b
          < You changed project/calc.py after the agent did. Overwrite your change? [y/n]
          ! n
          < Removed project/test_calc.py
@@ -73,6 +76,34 @@ fn an_edit_shows_its_diff_and_undo_takes_it_back() {
          > /quit",
     );
     assert_eq!(read("project/calc.py").unwrap(), "mine\n");
+    assert!(terminal.ends());
+}
+
+#[test]
+fn an_undo_says_that_it_would_delete_and_offers_all_files() {
+    let world = World::with(|path| {
+        vec![
+            write(&path("project/a.txt"), "a\n"),
+            write(&path("project/b.txt"), "b\n"),
+            says("written"),
+        ]
+    });
+    world.write("project/c.txt", "c\n");
+    let mut terminal = start(&world, &[]);
+    terminal.play(
+        "> write them
+         < written",
+    );
+    ["a", "b"].iter().for_each(|name| world.write(&format!("project/{name}.txt"), "mine\n"));
+    terminal.play(
+        "> /undo
+         < - mine
+         < You changed project/a.txt after the agent created it. Delete it with your change? [y/n/all]
+         ! all
+         < Removed project/a.txt, project/b.txt
+         > /quit",
+    );
+    assert!(!world.path("project/a.txt").exists() && !world.path("project/b.txt").exists());
     assert!(terminal.ends());
 }
 
@@ -97,6 +128,25 @@ fn a_long_file_can_be_viewed_before_it_is_approved() {
          < done",
     );
     assert_eq!(terminal.screen().matches("+ line 90").count(), 1, "not shown again afterwards");
+}
+
+/// The terminal has 120 columns.
+#[test]
+fn names_of_changed_files_are_wrapped_between_words() {
+    let names: Vec<String> = (1..=7).map(|n| format!("outputs/harbour-{n}-tables.txt")).collect();
+    let command = format!("cd outputs; touch {}", names.join(" ").replace("outputs/", ""));
+    let world =
+        World::new(vec![calls("run_bash_command", json!({"command": command})), says("done")]);
+    let mut terminal = Terminal::start(&world, &[]);
+    terminal.play(
+        "> make them
+         < Changed:
+         < done",
+    );
+    let screen = terminal.screen();
+    let found =
+        |name: &String| screen.split_whitespace().any(|word| word.trim_end_matches(',') == name);
+    assert!(names.iter().all(found), "{screen}");
 }
 
 #[test]
@@ -160,7 +210,7 @@ fn sessions_rewind_moves_files_only_if_asked() {
     let (_, _, err) = command(&["rewind", "s", "--turns", "1"]);
     assert!(err.contains("The files were not changed; to restore them too, use --files"), "{err}");
     assert_eq!(read("project/a.txt"), "2\n");
-    command(&["forward", "s"]);
+    command(&["redo", "s"]);
     world.write("project/b.txt", "mine\n");
     let (code, out, err) =
         command(&["rewind", "s", "--turns", "1", "--files", "--allow-dir", "project"]);

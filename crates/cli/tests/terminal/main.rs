@@ -8,10 +8,14 @@
 )]
 
 mod commands;
+mod documentation;
 mod files;
 mod place;
 mod pty;
+#[path = "../screens/mod.rs"]
+mod screens;
 mod trust;
+mod turns;
 #[path = "../world/mod.rs"]
 mod world;
 
@@ -45,8 +49,8 @@ fn a_conversation_with_a_tool_and_an_answer_in_markdown() {
          > /quit",
     );
     assert!(
-        terminal.screen().contains("%"),
-        "the gauge shows the share of cached tokens:\n{}",
+        !terminal.screen().contains("cache"),
+        "the server reports no cache:\n{}",
         terminal.screen()
     );
     assert!(!terminal.screen().contains("**"), "{}", terminal.screen());
@@ -113,12 +117,12 @@ fn a_draft_from_before_a_question_is_not_its_answer() {
 #[test]
 fn a_question_is_answered_by_its_number() {
     let ask =
-        calls("ask_human", json!({"question": "Which harbour?", "choices": ["north", "south"]}));
+        calls("ask_human", json!({"question": "Which harbor?", "choices": ["north", "south"]}));
     let world = World::new(vec![ask, says("South it is.")]);
     let mut terminal = Terminal::start(&world, &[]);
     terminal.play(
         "> plan it
-         < Which harbour?
+         < Which harbor?
          < 2. south
          ! 2
          < South it is.",
@@ -128,7 +132,7 @@ fn a_question_is_answered_by_its_number() {
 
 #[test]
 fn a_postponed_question_is_answered_by_the_next_message() {
-    let ask = calls("ask_human", json!({"question": "Which harbour?"}));
+    let ask = calls("ask_human", json!({"question": "Which harbor?"}));
     let world = World::new(vec![ask, says("North it is.")]);
     let mut terminal = Terminal::start(&world, &[]);
     terminal.play(
@@ -210,7 +214,7 @@ fn a_session_is_resumed_with_the_command_shown_on_exit() {
     assert!(terminal.ends());
     let mut terminal = Terminal::start(&world, &["--resume", "tide"]);
     terminal.sees("user: how high is it?");
-    terminal.sees("assistant: 4.2 m");
+    terminal.sees("4.2 m");
     terminal.is_ready();
     terminal.keys("\x03");
     terminal.sees("Press Ctrl-C again to quit");
@@ -354,6 +358,28 @@ fn a_slash_lists_the_commands() {
     terminal.keys("a/b");
     terminal.sees("› a/b");
     assert!(!terminal.screen().contains("List the commands"), "{}", terminal.screen());
+}
+
+/// So does the list of files with the number sign; Enter inserts the chosen file.
+#[test]
+fn a_number_sign_lists_the_files() {
+    let world = World::new(vec![says("noted")]);
+    world.write("notes.md", "tide");
+    world.write("novel.md", "mill");
+    let mut terminal = Terminal::start(&world, &[]);
+    terminal.is_ready();
+    terminal.keys("look at #");
+    terminal.sees("  #notes.md");
+    terminal.sees("  #novel.md");
+    terminal.keys("nov");
+    until("only one file", || !terminal.screen().contains("#notes.md"));
+    terminal.keys("\x1b[B");
+    terminal.sees("› #novel.md");
+    terminal.keys("\r");
+    until("the list is closed", || !terminal.screen().contains("  #novel.md"));
+    terminal.keys("please\r");
+    terminal.sees("noted");
+    assert!(world.last_request().last().unwrap().contains("look at #novel.md please"));
 }
 
 /// The server does not report a window, and the price is in the user's own table.

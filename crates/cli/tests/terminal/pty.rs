@@ -31,16 +31,22 @@ impl Terminal {
 
     /// Starts a command of the agent in a directory.
     pub fn at(world: &World, directory: &Path, command: &str, more: &[&str]) -> Self {
+        let arguments = world.arguments(command);
+        let arguments: Vec<&str> =
+            arguments.iter().map(String::as_str).chain(more.iter().copied()).collect();
+        Self::new(world, directory, 120, &arguments)
+    }
+
+    /// Starts the program in a directory, in a terminal of this width.
+    pub fn new(world: &World, directory: &Path, columns: u16, arguments: &[&str]) -> Self {
         let rows = 400;
-        let columns = 120;
         let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).unwrap();
         let mut program = CommandBuilder::new(env!("CARGO_BIN_EXE_waterline"));
         program.cwd(directory);
         program.env_clear();
         world.variables().iter().for_each(|(name, value)| program.env(name, value));
-        program.args(world.arguments(command));
-        program.args(more);
+        program.args(arguments);
         let child = pair.slave.spawn_command(program).unwrap();
         let screen = vt100::Parser::new(
             NonZeroU16::new(rows).unwrap(),

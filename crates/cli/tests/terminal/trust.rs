@@ -71,7 +71,7 @@ fn text_typed_before_an_approval_request_is_not_its_reply() {
 #[test]
 fn a_question_of_run_is_answered_by_its_number() {
     let ask =
-        calls("ask_human", json!({"question": "Which harbour?", "choices": ["north", "south"]}));
+        calls("ask_human", json!({"question": "Which harbor?", "choices": ["north", "south"]}));
     let world = World::new(vec![ask, says("South it is.")]);
     let mut terminal = Terminal::of(&world, "run", &["plan it"]);
     terminal.sees("2. south");

@@ -6,9 +6,12 @@ use serde::Deserialize;
 
 /// The memory across sessions.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "expected true, false, a directory, or a table with `directory` and `extract`"
+)]
 pub enum Memory {
-    /// On, in this directory.
+    /// The memory is in this directory.
     Directory(PathBuf),
     /// On in the usual directory, or off.
     On(bool),

@@ -45,6 +45,9 @@ pub struct ModelSettings {
     /// Whether the limit of the answer is sent as `max_completion_tokens` on the wire
     /// `openai-chat`.
     pub max_completion_tokens: Option<bool>,
+    /// Whether the server takes `prompt_cache_key`, the key under which it caches prompts. By
+    /// default only OpenAI's own server is sent one.
+    pub prompt_cache_key: Option<bool>,
     /// How tokens are counted: `o200k`, `cl100k`, `estimate` or `tiktoken`.
     pub tokenizer: Option<Tokenizer>,
     /// The price of a million prompt tokens, or all prices: `{ input = 3.0, cached = 0.3, written =
@@ -90,6 +93,7 @@ impl ModelSettings {
             cache_minimum: newer.cache_minimum.or(self.cache_minimum),
             cache_life: newer.cache_life.or(self.cache_life),
             max_completion_tokens: newer.max_completion_tokens.or(self.max_completion_tokens),
+            prompt_cache_key: newer.prompt_cache_key.or(self.prompt_cache_key),
             tokenizer: newer.tokenizer.or(self.tokenizer),
             price: newer.price.or(self.price),
             first_token_timeout: newer.first_token_timeout.or(self.first_token_timeout),

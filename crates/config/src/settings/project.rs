@@ -5,6 +5,7 @@ use waterline_provider::address::is_local;
 
 use super::{PROJECT, Settings};
 use crate::error::ConfigError;
+use crate::log::LogSettings;
 use crate::notice::Notice;
 use crate::recall::RecallSettings;
 
@@ -38,6 +39,12 @@ impl Settings {
             return rejected(
                 "recall".to_owned(),
                 phrase!("project-sends-messages", "decides where messages are sent"),
+            );
+        }
+        if self.log != LogSettings::default() {
+            return rejected(
+                "log".to_owned(),
+                phrase!("project-uses-resources", "decides how much memory is used"),
             );
         }
         if let Some(key) = self.agent.widening_key() {

@@ -7,12 +7,10 @@ use crate::history::History;
 use crate::model::{Model, Models};
 use crate::phrase;
 use crate::plan::{Budget, Generation};
-use crate::policy::{Policy, PolicyError};
+use crate::policy::{DEFAULT_POLICY, Policy, PolicyError};
 use crate::tokens::{Calibration, Counter};
 use crate::tool::Tool;
 use crate::warning::{Warning, WarningKind};
-
-const DEFAULT_POLICY: &str = "auto";
 
 /// A model or policy, given by name or as a value.
 #[derive(Clone, Debug)]
@@ -39,6 +37,19 @@ impl<T> From<String> for Choice<T> {
 impl From<Policy> for Choice<Policy> {
     fn from(policy: Policy) -> Self {
         Self::Value(policy)
+    }
+}
+
+impl Choice<Policy> {
+    /// Returns the policy. A name is that of a preset.
+    ///
+    /// # Errors
+    /// If the preset does not exist.
+    pub fn load(self) -> Result<Policy, PolicyError> {
+        match self {
+            Self::Name(name) => Policy::preset(&name),
+            Self::Value(policy) => Ok(policy),
+        }
     }
 }
 
@@ -92,8 +103,8 @@ impl ContextBuilder {
         self
     }
 
-    /// Sets the most tokens of a prompt. The default is the model's window less the tokens reserved
-    /// for the answer.
+    /// Sets the maximum number of tokens of a prompt. The default is the model's window less the
+    /// tokens reserved for the answer.
     #[must_use]
     pub const fn window(mut self, tokens: usize) -> Self {
         self.window = Some(tokens);
@@ -122,7 +133,7 @@ impl ContextBuilder {
         self
     }
 
-    /// Sets the correction of the token counter that earlier calls taught.
+    /// Sets the correction factor of the token counter, as measured in earlier calls.
     #[must_use]
     pub const fn calibration(mut self, calibration: Calibration) -> Self {
         self.calibration = calibration;
@@ -139,7 +150,7 @@ impl ContextBuilder {
     /// Builds the context.
     ///
     /// # Errors
-    /// If there is no preset with the name of the policy.
+    /// If the policy names a preset that does not exist.
     pub fn build(self) -> Result<Context, PolicyError> {
         let mut warnings = Vec::new();
         let model = match self.model {
@@ -155,10 +166,7 @@ impl ContextBuilder {
             }),
             None => self.models.unknown(),
         };
-        let policy = match self.policy.unwrap_or_else(|| DEFAULT_POLICY.into()) {
-            Choice::Value(policy) => policy,
-            Choice::Name(name) => Policy::preset(&name)?,
-        };
+        let policy = self.policy.unwrap_or_else(|| DEFAULT_POLICY.into()).load()?;
         warnings.extend(
             policy.warnings.iter().map(|text| Warning::new(WarningKind::Setting, text.clone())),
         );
@@ -171,7 +179,7 @@ impl ContextBuilder {
         let tools = self.tools.iter().map(|tool| history.counter().tool(tool)).sum();
         let whole = self.window.unwrap_or(model.window);
         let calibration = self.calibration;
-        let budget = Budget { whole, tools, calibration, ..Budget::of(window) };
+        let budget = Budget { model_window: whole, tools, calibration, ..Budget::of(window) };
         Ok(Context {
             model,
             policy,

@@ -2,7 +2,7 @@
 
 use super::Treatment;
 use crate::history::{Atom, History, View};
-use crate::reason::Reason;
+use crate::reason::{Reason, Reasons};
 
 /// What a fold does with one atom.
 #[derive(Clone, Debug)]
@@ -16,9 +16,9 @@ pub struct Item {
     pub views: Option<Vec<View>>,
     /// The tokens of what is sent.
     pub tokens: usize,
-    /// Why, for people.
-    pub reason: String,
-    /// Whether it is always kept, in front of the summary.
+    /// Why.
+    pub reasons: Reasons,
+    /// Whether it is always kept.
     pub pinned: bool,
     /// Whether it is kept for now, because it opens a turn of which a part is kept.
     pub(super) held: bool,
@@ -44,7 +44,7 @@ impl Item {
             treatment: if sendable { Treatment::Verbatim } else { Treatment::Omitted },
             views: None,
             tokens: if sendable { tokens() } else { 0 },
-            reason: known.map_or_else(String::new, |atom| reason(history, atom)),
+            reasons: known.map_or_else(Reasons::new, |atom| reasons(history, atom)),
             pinned: false,
             held: false,
             arrived: false,
@@ -62,11 +62,11 @@ impl Item {
     }
 
     /// Omits the atom.
-    pub fn omit(&mut self, reason: impl Into<String>) {
+    pub fn omit(&mut self, reason: impl Into<Reasons>) {
         self.treatment = Treatment::Omitted;
         self.views = None;
         self.tokens = 0;
-        self.reason = reason.into();
+        self.reasons = reason.into();
     }
 
     /// Sends something shorter instead. Returns false and changes nothing if it is not shorter, so
@@ -76,7 +76,7 @@ impl Item {
         history: &History,
         treatment: Treatment,
         views: Vec<View>,
-        reason: impl Into<String>,
+        reason: impl Into<Reasons>,
     ) -> bool {
         let tokens = views.iter().map(|view| view.tokens(history)).sum();
         if tokens >= self.tokens {
@@ -85,13 +85,13 @@ impl Item {
         self.treatment = treatment;
         self.tokens = tokens;
         self.views = Some(views);
-        self.reason = reason.into();
+        self.reasons = reason.into();
         true
     }
 }
 
-/// Returns the reason of an item that no stage has changed.
-fn reason(history: &History, atom: &Atom) -> String {
+/// Returns the reasons of an item that no stage has changed.
+fn reasons(history: &History, atom: &Atom) -> Reasons {
     if !atom.is_sendable() {
         atom.unsendable_reason().into()
     } else if !atom.open.is_empty() {
@@ -99,6 +99,6 @@ fn reason(history: &History, atom: &Atom) -> String {
     } else if atom.messages.iter().any(|&message| history.is_repaired(message)) {
         Reason::Repaired.into()
     } else {
-        String::new()
+        Reasons::new()
     }
 }

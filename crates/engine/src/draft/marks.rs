@@ -5,14 +5,15 @@ use serde::{Deserialize, Serialize};
 use crate::setting::{FoldRule, Size, Threshold};
 use crate::tokens::Calibration;
 
-/// The tokens that the prompt of a call may use.
+/// The tokens that the prompt of a call may use. `window` and `model_window` count as the provider
+/// does, `tools` as the local counter does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
-    /// The most tokens of the whole prompt.
+    /// Maximum number of tokens of the prompt: what the answer and the margin leave of the model's
+    /// window.
     pub window: usize,
-    /// The whole window of the model, of which the answer may take a part. `fold.target` is a share
-    /// of it.
-    pub whole: usize,
+    /// The window of the model, for the prompt and the answer. `fold.target` is a share of it.
+    pub model_window: usize,
     /// The tokens of the tool definitions, which are part of the prompt.
     pub tools: usize,
     /// The correction of the token counter, learned from real usage.
@@ -25,14 +26,20 @@ impl Budget {
     /// Creates a budget of `window` tokens for the system prompt and the messages.
     #[must_use]
     pub fn of(window: usize) -> Self {
-        Self { window, whole: window, tools: 0, calibration: Calibration::default(), cold: false }
+        Self {
+            window,
+            model_window: window,
+            tools: 0,
+            calibration: Calibration::default(),
+            cold: false,
+        }
     }
 }
 
 /// The token limits of a call under one policy, in the counter's uncorrected tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Marks {
-    /// The most that may be sent.
+    /// Maximum number of tokens that may be sent.
     pub window: usize,
     /// The tokens of the system prompt and the tool definitions, which are always sent.
     pub fixed: usize,
@@ -42,7 +49,7 @@ pub struct Marks {
     pub high: usize,
     /// The low mark: a fold shrinks the context to it.
     pub low: usize,
-    /// The most tokens of the window that the policy uses.
+    /// Maximum number of tokens of the window that the policy uses.
     usable: usize,
     /// The provider's tokens for a thousand of the counter's. Numbers of tokens in a policy are the
     /// provider's.
@@ -61,8 +68,8 @@ impl Marks {
     /// Returns the marks of a budget with a system prompt of `system` tokens.
     #[must_use]
     pub fn new(budget: &Budget, rule: &FoldRule, system: usize) -> Self {
-        let window = budget.calibration.uncorrect(budget.window);
-        let whole = budget.calibration.uncorrect(budget.whole.max(budget.window));
+        let window = budget.calibration.to_counter_tokens(budget.window);
+        let whole = budget.calibration.to_counter_tokens(budget.model_window.max(budget.window));
         let usable = rule.target.of(whole).min(window);
         let fixed = system + budget.tools;
         #[expect(
@@ -82,8 +89,54 @@ impl Marks {
     fn with_marks(mut self, rule: &FoldRule) -> Self {
         self.available = self.usable.saturating_sub(self.fixed);
         self.high = self.mark(rule.high);
-        self.low = rule.low.map_or(self.high, |low| self.mark(low).min(self.high));
+        self.low = rule.low.map_or(self.high, |low| self.low_mark(low, rule.high).min(self.high));
         self
+    }
+
+    /// Returns the low mark. Two marks in tokens keep their ratio if the window is smaller than the
+    /// high mark, or the system prompt takes much of it: if they came close to each other, every
+    /// message would start a fold.
+    fn low_mark(&self, low: Size, high: Size) -> usize {
+        let mark = self.mark(low);
+        match (low, high) {
+            (Size::Tokens(low), Size::Tokens(high)) if high > 0 => {
+                let conversation = self.high.saturating_sub(self.fixed) as u128;
+                let share = conversation * low as u128 / high as u128;
+                mark.min(self.fixed + usize::try_from(share).unwrap_or(usize::MAX))
+            }
+            _ => mark,
+        }
+    }
+
+    /// Returns a mark as people see it, in the provider's tokens: the number that the policy has,
+    /// if the mark is that number.
+    #[must_use]
+    pub fn for_display(&self, mark: usize, size: Option<Size>, calibration: &Calibration) -> usize {
+        match size {
+            Some(Size::Tokens(tokens)) if self.to_counter_tokens(tokens) == mark => tokens,
+            _ => calibration.to_provider_tokens(mark),
+        }
+    }
+
+    /// Returns a number of the provider's tokens in the counter's.
+    const fn to_counter_tokens(self, tokens: usize) -> usize {
+        let scale = if self.scale == 0 { 1 } else { self.scale as usize };
+        tokens * ONE_TO_ONE as usize / scale
+    }
+
+    /// Returns a number of the counter's tokens in the provider's.
+    const fn to_provider_tokens(self, tokens: usize) -> usize {
+        let scale = if self.scale == 0 { 1 } else { self.scale as usize };
+        tokens * scale / ONE_TO_ONE as usize
+    }
+
+    /// Returns a size in the provider's tokens, as a limit of a request.
+    #[must_use]
+    pub const fn provider_tokens(&self, size: Size) -> usize {
+        match size {
+            Size::Tokens(tokens) => tokens,
+            Size::Share(_) | Size::Root { .. } => self.to_provider_tokens(size.of(self.available)),
+        }
     }
 
     /// Returns a size as a mark, in tokens of the whole context. A share is added to the fixed
@@ -95,7 +148,7 @@ impl Marks {
             Size::Share(_) | Size::Root { .. } => self.fixed + size.of(self.available),
             Size::Tokens(0) => 0,
             Size::Tokens(tokens) => {
-                let tokens = tokens * ONE_TO_ONE as usize / self.scale.max(1) as usize;
+                let tokens = self.to_counter_tokens(tokens);
                 if tokens > 2 * self.fixed { tokens } else { self.fixed + tokens }
             }
         };
@@ -111,10 +164,14 @@ impl Marks {
         }
     }
 
-    /// Returns a size in tokens. A share is one of the available tokens.
+    /// Returns a size in the counter's tokens. A share is one of the available tokens; a number of
+    /// tokens counts as the provider does.
     #[must_use]
     pub const fn tokens(&self, size: Size) -> usize {
-        size.of(self.available)
+        match size {
+            Size::Tokens(tokens) => self.to_counter_tokens(tokens),
+            Size::Share(_) | Size::Root { .. } => size.of(self.available),
+        }
     }
 }
 
@@ -154,7 +211,17 @@ mod tests {
         budget.calibration = Calibration::of(1.25);
         let marks = Marks::new(&budget, &rule("chat"), 0);
         assert_eq!(marks.high, 40_000);
-        assert_eq!(budget.calibration.correct(marks.high), 50_000);
+        assert_eq!(budget.calibration.to_provider_tokens(marks.high), 50_000);
+    }
+
+    /// A size such as `window.tokens = 20000` too, which is not a mark.
+    #[test]
+    fn a_size_in_tokens_counts_as_the_provider_does() {
+        let mut budget = Budget::of(100_000);
+        budget.calibration = Calibration::of(1.25);
+        let marks = Marks::new(&budget, &rule("auto"), 0);
+        assert_eq!(marks.tokens(Size::Tokens(20_000)), 16_000);
+        assert_eq!(marks.tokens(Size::percent(50)), 40_000);
     }
 
     /// S3.26: 60% of the whole window, although the answer takes a part of it.
@@ -170,6 +237,35 @@ mod tests {
         let rule = rule("dual-track");
         assert_eq!(Marks::new(&Budget::of(100_000), &rule, 4_000).high, 7_000);
         assert_eq!(Marks::new(&Budget::of(100_000), &rule, 100).high, 3_000);
+    }
+
+    /// C3.3: two marks in tokens keep their distance next to a long system prompt and in a small
+    /// window.
+    #[test]
+    fn c3_3_the_marks_keep_their_distance() {
+        let rule = rule("budget");
+        let marks = |window, fixed| {
+            let marks = Marks::new(&Budget::of(window), &rule, fixed);
+            (marks.low, marks.high)
+        };
+        assert_eq!(marks(128_000, 2_000), (30_000, 50_000));
+        assert_eq!(marks(128_000, 16_000), (36_400, 50_000));
+        assert_eq!(marks(32_000, 1_200), (12_000, 19_200));
+    }
+
+    /// A mark is shown as the number that the user set, although the counter's tokens are rounded.
+    #[test]
+    fn a_mark_in_tokens_is_shown_as_it_was_set() {
+        for factor in [0.7, 0.813, 1.07, 1.333, 1.9] {
+            let mut budget = Budget::of(1_000_000);
+            budget.calibration = Calibration::of(factor);
+            for tokens in [8_000, 30_000, 150_000] {
+                let rule = FoldRule { high: Size::Tokens(tokens), ..FoldRule::default() };
+                let marks = Marks::new(&budget, &rule, 500);
+                let shown = |size| marks.for_display(marks.high, size, &budget.calibration);
+                assert_eq!(shown(Some(rule.high)), tokens);
+            }
+        }
     }
 
     /// C3.9: a system prompt larger than the window leaves nothing, and no mark lies below it.

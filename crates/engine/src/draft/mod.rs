@@ -1,4 +1,4 @@
-//! The working state of a fold: one item per atom, which stages keep, reduce or drop. The draft
+//! The working state of a fold: one item per atom, which stages keep, shorten or omit. The draft
 //! rejects changes that would break an invariant, so no stage can break one.
 
 mod item;
@@ -12,9 +12,9 @@ mod stage;
 pub use item::Item;
 pub use marks::{Budget, Marks};
 pub use passage::Passage;
-pub(crate) use shorten::{max_size, reduce_views};
+pub(crate) use shorten::{max_size, shorten_views};
 pub use slot::{Slot, Treatment, Truncation};
-pub use stage::{Arrival, Search, Stage};
+pub use stage::{Arrival, CountLimit, Search, Stage};
 
 use std::sync::Arc;
 
@@ -23,9 +23,9 @@ use crate::ledger::Weights;
 use crate::message::Message;
 use crate::model::Model;
 use crate::phrase::Phrase;
-use crate::reason::Reason;
+use crate::reason::{Reason, Reasons};
 use crate::reduce;
-use crate::summary::Summarise;
+use crate::summary::Summarize;
 use crate::thinking;
 use crate::warning::{Warning, WarningKind};
 
@@ -33,26 +33,33 @@ use crate::warning::{Warning, WarningKind};
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Draft<'a> {
-    /// The whole conversation.
+    /// All messages, also those that are not sent.
     pub history: &'a History,
-    /// The token limits.
+    /// The token limits that the fold must reach.
     pub marks: Marks,
     /// The model that is called.
     pub model: &'a Model,
     warnings: Vec<Warning>,
     /// How dropped atoms are summarized, if a stage asked for it.
-    pub summary: Option<Summarise>,
-    /// Whether the context before the fold had a summary. If so, the new one must have one too.
-    pub had_summary: bool,
-    /// The tokens of that summary.
-    summary_before: usize,
+    pub summary_settings: Option<Summarize>,
+    /// Whether the context before the fold had a summary block. If so, the new one must have one
+    /// too.
+    pub had_block: bool,
+    /// The tokens of that block.
+    earlier_block_tokens: usize,
+    /// Whether the earlier block is sent again unchanged, if possible: nothing new has to be
+    /// summarized, because the context is short enough for the stage `summarise`.
+    pub keeps_block: bool,
     /// How the ledger ranks values.
     pub weights: &'a Weights,
     /// The atoms that the context before the fold did not show.
-    pub hidden: Vec<usize>,
+    pub unsent_before: Vec<usize>,
     /// The passages that the caller found for the newest user message, best first; `None` if the
     /// caller did not search.
-    pub recalled: Option<&'a [Passage]>,
+    pub found_passages: Option<&'a [Passage]>,
+    /// The first of the newest atoms that the stage `trim` left unchanged. With
+    /// [`Placement::Middle`](crate::summary::Placement::Middle) the summary block comes before it.
+    pub trim_boundary: Option<usize>,
     stages: &'a [Arc<dyn Stage>],
     items: Vec<Item>,
     total: usize,
@@ -71,11 +78,11 @@ pub(crate) struct Start<'a> {
     pub(crate) tools: usize,
     /// Tokens of the context without the fold.
     pub(crate) unfolded: usize,
-    pub(crate) had_summary: bool,
-    /// Tokens of the summary that it had.
-    pub(crate) summary_before: usize,
-    pub(crate) hidden: Vec<usize>,
-    pub(crate) recalled: Option<&'a [Passage]>,
+    pub(crate) had_block: bool,
+    /// Tokens of the block that it had.
+    pub(crate) earlier_block_tokens: usize,
+    pub(crate) unsent_before: Vec<usize>,
+    pub(crate) found_passages: Option<&'a [Passage]>,
 }
 
 impl<'a> Draft<'a> {
@@ -83,7 +90,7 @@ impl<'a> Draft<'a> {
     #[must_use]
     pub(crate) fn new(start: Start<'a>) -> Self {
         let Start { history, marks, model, stages, weights, tools, unfolded, .. } = start;
-        let Start { had_summary, summary_before, hidden, recalled, .. } = start;
+        let Start { had_block, earlier_block_tokens, unsent_before, found_passages, .. } = start;
         let items: Vec<Item> =
             (0..history.atoms().len()).map(|atom| Item::new(history, atom)).collect();
         let total = tools + items.iter().map(|item| item.tokens).sum::<usize>();
@@ -93,12 +100,14 @@ impl<'a> Draft<'a> {
             marks,
             model,
             warnings,
-            summary: None,
-            had_summary,
-            summary_before,
+            summary_settings: None,
+            had_block,
+            earlier_block_tokens,
+            keeps_block: false,
             weights,
-            hidden,
-            recalled,
+            unsent_before,
+            found_passages,
+            trim_boundary: None,
             stages,
             items,
             total,
@@ -121,8 +130,9 @@ impl<'a> Draft<'a> {
             marks: &self.marks,
             model: self.model,
             weights: self.weights,
-            hidden: &[],
-            recalled: None,
+            headroom: 0,
+            unsent: &[],
+            found_passages: None,
         };
         for stage in self.stages {
             stage.arrive(item, &arrival);
@@ -131,7 +141,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Drops an atom and returns whether it did. Protected, pinned and system atoms stay.
-    pub fn drop(&mut self, atom: usize, reason: impl Into<String>) -> bool {
+    pub fn omit(&mut self, atom: usize, reason: impl Into<Reasons>) -> bool {
         if !self.is_kept(atom) || self.is_protected(atom) {
             return false;
         }
@@ -143,24 +153,25 @@ impl<'a> Draft<'a> {
         true
     }
 
-    /// Truncates long texts as the policy does in an emergency. Protected messages stay whole.
-    pub fn truncate_texts(&mut self) {
+    /// Truncates long texts with the settings of the policy's `emergency` stage, if it has one.
+    /// Protected messages stay whole.
+    pub fn truncate_texts(&mut self, reason: &Reason) {
         for stage in self.stages {
-            stage.truncate_texts(self);
+            stage.truncate_texts(self, reason);
         }
     }
 
-    /// Drops what the context before the fold did not show either.
-    pub fn drop_hidden(&mut self, reason: impl Into<String>) {
-        let reason = reason.into();
-        for atom in self.hidden.clone() {
-            self.drop(atom, reason.as_str());
+    /// Drops again what the context before the fold did not show.
+    pub fn omit_unsent_before(&mut self, reason: impl Into<Reasons>) {
+        let reasons: Reasons = reason.into();
+        for atom in self.unsent_before.clone() {
+            self.omit(atom, reasons.clone());
         }
     }
 
     /// Drops a system message from the middle of the conversation. One at the very end stays,
     /// because the model is supposed to act on it.
-    pub fn drop_system(&mut self, atom: usize, reason: impl Into<String>) {
+    pub fn omit_system(&mut self, atom: usize, reason: impl Into<Reasons>) {
         let is_last = self.newest().is_none_or(|newest| atom > newest);
         if is_last || atom < self.history.system_prefix() || self.kind(atom) != AtomKind::System {
             return;
@@ -171,13 +182,27 @@ impl<'a> Draft<'a> {
         }
     }
 
+    /// Makes changes and takes them back unless they leave at most `goal` tokens. Returns whether
+    /// they stay.
+    pub(crate) fn attempt(&mut self, goal: usize, change: impl FnOnce(&mut Self)) -> bool {
+        let items = self.items.clone();
+        let total = self.total;
+        change(self);
+        let helps = self.projected_tokens() <= goal;
+        if !helps {
+            self.items = items;
+            self.total = total;
+        }
+        helps
+    }
+
     /// Sends something shorter for an atom. Returns whether it was shorter.
     pub fn replace(
         &mut self,
         atom: usize,
         treatment: Treatment,
         views: Vec<View>,
-        reason: impl Into<String>,
+        reason: impl Into<Reasons>,
     ) -> bool {
         let history = self.history;
         if atom < history.system_prefix() {
@@ -194,13 +219,22 @@ impl<'a> Draft<'a> {
         true
     }
 
-    /// Pins an atom, so that it is kept in front of the summary.
-    pub fn pin(&mut self, atom: usize, reason: impl Into<String>) {
+    /// Sends an atom as it was before a stage shortened it.
+    pub(crate) fn restore(&mut self, atom: usize, before: Item) {
+        if let Some(item) = self.items.get_mut(atom).filter(|item| item.treatment.is_sent()) {
+            self.total = self.total - item.tokens + before.tokens;
+            *item = before;
+        }
+    }
+
+    /// Pins an atom, so that it is always kept. If it precedes the first kept message, it comes
+    /// before the summary block.
+    pub fn pin(&mut self, atom: usize, reason: impl Into<Reasons>) {
         if self.is_kept(atom)
             && let Some(item) = self.items.get_mut(atom)
         {
             item.pinned = true;
-            item.reason = reason.into();
+            item.reasons = reason.into();
         }
     }
 
@@ -214,17 +248,17 @@ impl<'a> Draft<'a> {
     }
 
     /// Marks a dropped atom as quoted elsewhere.
-    pub fn recall(&mut self, atom: usize, reason: impl Into<String>) {
+    pub fn recall(&mut self, atom: usize, reason: impl Into<Reasons>) {
         if let Some(item) =
             self.items.get_mut(atom).filter(|item| item.treatment == Treatment::Omitted)
         {
             item.treatment = Treatment::Recalled;
-            item.reason = reason.into();
+            item.reasons = reason.into();
         }
     }
 
     /// Removes the thinking from an atom.
-    pub fn drop_thinking(&mut self, atom: usize) {
+    pub fn omit_thinking(&mut self, atom: usize) {
         let views = self.views(atom);
         if !views.iter().filter_map(|view| view.message(self.history)).any(thinking::is_bound) {
             return;
@@ -239,8 +273,8 @@ impl<'a> Draft<'a> {
         self.change(atom, |item, history| {
             item.tokens = bare.iter().map(|view| view.tokens(history)).sum();
             item.views = Some(bare);
-            if item.reason.is_empty() {
-                item.reason = Reason::NoThinking.into();
+            if item.reasons.is_empty() {
+                item.reasons = Reason::NoThinking.into();
             }
         });
     }
@@ -259,13 +293,13 @@ impl<'a> Draft<'a> {
     }
 
     /// Truncates an atom to about `target` tokens: its largest messages lose their middle.
-    pub fn clip(&mut self, atom: usize, target: usize, reason: impl Into<String>) -> bool {
+    pub fn truncate(&mut self, atom: usize, target: usize, reason: impl Into<Reasons>) -> bool {
         let history = self.history;
         let views = self.views(atom);
         let sizes: Vec<usize> = views.iter().map(|view| view.tokens(history)).collect();
         let max_size = max_size(&sizes, target);
-        self.reduce(atom, Treatment::Trimmed, reason, |message| {
-            reduce::clip(message, history.counter(), max_size)
+        self.shorten(atom, Treatment::Trimmed, reason, |message| {
+            reduce::truncate_message(message, history.counter(), max_size)
         })
     }
 
@@ -274,12 +308,20 @@ impl<'a> Draft<'a> {
         self.items.iter_mut().for_each(|item| item.held = false);
     }
 
-    /// Keeps an atom until [`Draft::release`], even if it was dropped.
+    /// Returns whether an atom is kept only because it is pinned, or because it opens a turn of
+    /// which a part is kept.
+    pub(crate) fn is_pinned_or_held(&self, atom: usize) -> bool {
+        let is_held = |item: &Item| item.pinned || item.held;
+        self.items.get(atom).is_some_and(is_held) && !self.is_protected(atom)
+    }
+
+    /// Restores an atom if it was dropped. Until [`Draft::release`] it cannot be dropped, and the
+    /// release itself does not drop it.
     pub(crate) fn hold(&mut self, atom: usize, reason: Reason) {
         let fresh = Item::new(self.history, atom);
         let Some(item) = self.items.get_mut(atom) else { return };
         if !item.treatment.is_sent() {
-            *item = Item { reason: reason.into(), ..fresh };
+            *item = Item { reasons: reason.into(), ..fresh };
             self.total += item.tokens;
         }
         item.held = true;
@@ -287,14 +329,14 @@ impl<'a> Draft<'a> {
 
     /// Shortens every message of an atom with `shorten`, which returns `None` for a message that
     /// stays. Returns whether the atom got shorter.
-    pub fn reduce(
+    pub fn shorten(
         &mut self,
         atom: usize,
         treatment: Treatment,
-        reason: impl Into<String>,
+        reason: impl Into<Reasons>,
         shorten: impl Fn(&Message) -> Option<Message>,
     ) -> bool {
-        match reduce_views(self.history, self.views(atom), shorten) {
+        match shorten_views(self.history, self.views(atom), shorten) {
             Some(views) => self.replace(atom, treatment, views, reason),
             None => false,
         }

@@ -5,6 +5,7 @@ use crate::message::{Message, Role};
 
 /// A passage of an earlier message that fits the newest user message.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Passage {
     /// The index of the message.
     pub message: usize,
@@ -15,6 +16,12 @@ pub struct Passage {
 }
 
 impl Passage {
+    /// Creates a passage of the message at this index.
+    #[must_use]
+    pub fn new(message: usize, role: Role, text: impl Into<String>) -> Self {
+        Self { message, role, text: text.into() }
+    }
+
     /// Returns whether one of these messages has the text.
     pub(crate) fn is_in<'a>(&self, mut messages: impl Iterator<Item = &'a Message>) -> bool {
         let text = self.text.trim_matches('…').trim();

@@ -2,14 +2,14 @@
 
 use super::{Draft, Item};
 use crate::history::{AtomKind, View};
-use crate::setting::Threshold;
-use crate::summary::Summarise;
+use crate::setting::{Size, Threshold};
+use crate::summary::Summarize;
 
 /// The ledger grows in a conversation that is longer than this many windows.
-const LEDGER_WINDOWS: usize = 4;
+const LEDGER_WINDOWS: usize = 3;
 
-/// It does not grow beyond this many tokens: a longer list does not help a model.
-const MAX_GROWN_LEDGER: usize = 12_000;
+/// The ledger never has more tokens than this: a longer list does not help a model.
+const MAX_LEDGER: usize = 12_000;
 
 impl Draft<'_> {
     /// Returns the items, one per atom, oldest first.
@@ -26,64 +26,80 @@ impl Draft<'_> {
 
     /// Returns the tokens of the context with the current items.
     #[must_use]
-    pub const fn total(&self) -> usize {
+    pub const fn tokens(&self) -> usize {
         self.total
     }
 
     /// Returns the tokens of the context with the current items and a summary: the one that a stage
     /// asked for, or the one that the context had.
     #[must_use]
-    pub fn projected(&self) -> usize {
-        self.total + if self.summary.is_some() { self.reserved() } else { self.summary_before }
+    pub fn projected_tokens(&self) -> usize {
+        self.total
+            + if self.summary_settings.is_some() {
+                self.reserved_tokens()
+            } else {
+                self.earlier_block_tokens
+            }
     }
 
-    /// As [`Draft::projected`], and counts the summary that a later stage will ask for once
+    /// As [`Draft::projected_tokens`], and counts the summary that a later stage will ask for once
     /// something is dropped.
     #[must_use]
     pub fn projected_with_summary(&self) -> usize {
         let has_dropped = self.items.iter().any(|item| !item.treatment.is_sent());
         let settings = self.stages.iter().find_map(|stage| stage.summary());
-        let block = settings.filter(|_| has_dropped).map_or(0, |settings| self.block(settings));
-        self.projected().max(self.total + block)
+        let block =
+            settings.filter(|_| has_dropped).map_or(0, |settings| self.max_block_tokens(settings));
+        self.projected_tokens().max(self.total + block)
     }
 
-    /// Returns the most tokens that the summary block may take.
+    /// Returns the maximum number of tokens of the summary block.
     #[must_use]
-    pub fn reserved(&self) -> usize {
-        self.summary.as_ref().map_or(0, |settings| self.block(settings))
+    pub fn reserved_tokens(&self) -> usize {
+        if self.keeps_block {
+            return self.earlier_block_tokens;
+        }
+        self.summary_settings.as_ref().map_or(0, |settings| self.max_block_tokens(settings))
     }
 
-    fn block(&self, settings: &Summarise) -> usize {
+    fn max_block_tokens(&self, settings: &Summarize) -> usize {
         self.marks.tokens(settings.max) + self.ledger_tokens(settings)
     }
 
-    /// Returns the most tokens of the ledger. More values compete for it in a long conversation, so
-    /// it grows with the conversation once that is longer than a few windows.
+    /// Returns the maximum number of tokens of the ledger. More values compete for it in a long
+    /// conversation, so it grows with the conversation once that is longer than a few windows.
     #[must_use]
-    pub fn ledger_tokens(&self, settings: &Summarise) -> usize {
+    pub fn ledger_tokens(&self, settings: &Summarize) -> usize {
         let base = self.marks.tokens(settings.ledger);
-        let conversation = self.conversation();
+        let conversation = self.history_conversation_tokens();
         let usual = (self.marks.available * LEDGER_WINDOWS).max(1);
         let grown = base.saturating_mul(conversation) / usual;
-        base.max(grown.min(self.marks.tokens(settings.ledger_max)).min(MAX_GROWN_LEDGER))
+        base.max(grown.min(self.marks.tokens(settings.ledger_max))).min(MAX_LEDGER)
     }
 
     /// Returns the tokens of the whole conversation, without the system prompt.
     #[must_use]
-    pub fn conversation(&self) -> usize {
+    pub fn history_conversation_tokens(&self) -> usize {
         self.history.tokens().saturating_sub(self.history.system_tokens())
     }
 
     /// Returns whether the context would have more tokens than this.
     #[must_use]
     pub fn is_over(&self, threshold: Threshold) -> bool {
-        self.projected() > self.marks.threshold(threshold)
+        self.projected_tokens() > self.marks.threshold(threshold)
     }
 
     /// Returns the tokens of the context before the fold.
     #[must_use]
     pub const fn unfolded(&self) -> usize {
         self.unfolded
+    }
+
+    /// Returns this share of the conversation as it was sent before the fold, in tokens.
+    #[must_use]
+    pub fn share_of_conversation(&self, share: Size) -> usize {
+        let conversation = self.unfolded.saturating_sub(self.marks.fixed);
+        share.of_rounded_up(conversation).min(conversation)
     }
 
     /// Returns the kind of an atom.
@@ -140,7 +156,7 @@ impl Draft<'_> {
 
     /// Returns whether a stage of the policy replaces what is dropped with a summary.
     #[must_use]
-    pub fn summarises(&self) -> bool {
+    pub fn summarizes(&self) -> bool {
         self.stages.iter().any(|stage| stage.summary().is_some())
     }
 
@@ -152,7 +168,7 @@ impl Draft<'_> {
 
     /// Returns the first atom of the running turn.
     #[must_use]
-    pub fn running(&self) -> usize {
+    pub fn running_turn_start(&self) -> usize {
         self.history.turns().last().copied().unwrap_or(0)
     }
 
@@ -164,6 +180,13 @@ impl Draft<'_> {
         let mut atoms =
             latest.into_iter().flatten().filter_map(|message| self.history.atom_of(message));
         atoms.any(|other| other == atom) || Some(atom) == self.newest()
+    }
+
+    /// Returns the tokens of the kept messages that must stay under every policy.
+    #[must_use]
+    pub fn protected_tokens(&self) -> usize {
+        let protected = self.newest_first().filter(|&atom| self.is_protected(atom));
+        protected.filter_map(|atom| self.item(atom)).map(|item| item.tokens).sum()
     }
 
     pub(super) fn newest(&self) -> Option<usize> {

@@ -20,7 +20,7 @@ pub(crate) fn max_size(sizes: &[usize], target: usize) -> usize {
 }
 
 /// Applies `shorten` to the message of each view. Returns `None` if it shortened none.
-pub(crate) fn reduce_views(
+pub(crate) fn shorten_views(
     history: &History,
     views: Vec<View>,
     shorten: impl Fn(&Message) -> Option<Message>,

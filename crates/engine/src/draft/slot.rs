@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::history::View;
 use crate::message::{Body, Part, Truncated};
+use crate::reason::Reasons;
 
 /// What was done with the messages of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -63,8 +64,9 @@ pub struct Slot {
     pub treatment: Treatment,
     /// The tokens it takes in the context.
     pub tokens: usize,
-    /// Why, for people.
-    pub reason: String,
+    /// Why; empty for unchanged messages. As JSON, `reason` is the text and `reasons` the data.
+    #[serde(flatten, serialize_with = "write_reasons")]
+    pub reasons: Reasons,
     /// The messages that are sent for it, in order. As JSON, only their truncations are written.
     #[serde(
         rename = "truncated",
@@ -112,6 +114,19 @@ fn truncations(views: &[View]) -> impl Iterator<Item = Truncation<'_>> {
 
 fn is_whole(views: &[View]) -> bool {
     truncations(views).next().is_none()
+}
+
+fn write_reasons<S: serde::Serializer>(
+    reasons: &Reasons,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Written<'a> {
+        reason: String,
+        #[serde(skip_serializing_if = "Reasons::is_empty")]
+        reasons: &'a Reasons,
+    }
+    Written { reason: reasons.to_string(), reasons }.serialize(serializer)
 }
 
 fn write_truncations<S: serde::Serializer>(

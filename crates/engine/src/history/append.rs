@@ -31,8 +31,7 @@ impl History {
 
     fn append_indexed(&mut self, message: Message, counted: Option<usize>) -> usize {
         let index = self.place(message, counted);
-        if let Some(entry) = self.entries.last() {
-            let sent = entry.repaired.as_deref().unwrap_or(&entry.message);
+        if let Some(sent) = self.entries.last().and_then(Entry::sent) {
             self.values.append(index, sent);
         }
         index
@@ -62,7 +61,7 @@ impl History {
         if message.role == Role::System {
             self.count_system(atom, &sent.text(), tokens);
         }
-        self.entries.push(Entry { message, repaired, tokens, atom });
+        self.entries.push(Entry { message: Some(message), repaired, tokens, atom });
         if let Some(atom) = self.atoms.get_mut(atom) {
             atom.tokens += tokens;
         }
@@ -79,7 +78,7 @@ impl History {
         }
     }
 
-    fn open_atom(&mut self, kind: AtomKind, message: usize) -> usize {
+    pub(super) fn open_atom(&mut self, kind: AtomKind, message: usize) -> usize {
         self.atoms.push(Atom::new(kind, message, self.turns.len()));
         self.atoms.len() - 1
     }

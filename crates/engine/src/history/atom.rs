@@ -2,7 +2,7 @@
 
 use crate::reason::Reason;
 
-/// The kind of an atom.
+/// What an atom is made of. Stages treat each kind differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AtomKind {
     /// A system message.
@@ -19,6 +19,8 @@ pub enum AtomKind {
     Orphan,
     /// An empty message.
     Empty,
+    /// A message that is not in memory, because it is too old to be sent.
+    Unread,
 }
 
 /// A call without a result.
@@ -75,6 +77,7 @@ impl Atom {
         match self.kind {
             AtomKind::Orphan => Reason::Orphan,
             AtomKind::Thought => Reason::OnlyThinking,
+            AtomKind::Unread => Reason::Unread,
             _ => Reason::Empty,
         }
     }

@@ -1,42 +1,55 @@
 //! Chunks: consecutive messages with the index of their values. A chunk does not need the messages
 //! before it, so that the chunks of a long history can be made in parallel.
 
-use super::History;
+use super::{Entry, History};
 use crate::ledger::Index;
-use crate::message::Message;
+use crate::message::{Message, Role};
 
 /// Consecutive messages with the index of their values.
 #[derive(Clone, Debug)]
 pub struct Chunk {
     /// The index of the first message in the history.
     first: usize,
-    messages: Vec<(Message, Option<usize>)>,
+    arrivals: Vec<Arrival>,
     values: Index,
+}
+
+/// A message of a chunk.
+#[derive(Clone, Debug)]
+enum Arrival {
+    /// With its tokens, if they are known.
+    Read(Message, Option<usize>),
+    Unread(Role, usize),
 }
 
 impl Chunk {
     /// Creates an empty chunk. `first` will be the index of its first message in the history.
     #[must_use]
     pub fn new(first: usize) -> Self {
-        Self { first, messages: Vec::new(), values: Index::default() }
+        Self { first, arrivals: Vec::new(), values: Index::default() }
     }
 
     /// Adds a message, with its tokens if the history's counter counted them before.
     pub fn push(&mut self, message: Message, tokens: Option<usize>) {
-        self.values.append(self.first + self.messages.len(), &message);
-        self.messages.push((message, tokens));
+        self.values.append(self.first + self.arrivals.len(), &message);
+        self.arrivals.push(Arrival::Read(message, tokens));
+    }
+
+    /// Adds a message without its text, as [`History::append_unread`].
+    pub fn push_unread(&mut self, role: Role, tokens: usize) {
+        self.arrivals.push(Arrival::Unread(role, tokens));
     }
 
     /// Returns the number of messages.
     #[must_use]
     pub const fn len(&self) -> usize {
-        self.messages.len()
+        self.arrivals.len()
     }
 
-    /// Returns whether there are no messages.
+    /// Returns whether the chunk is empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
-        self.messages.is_empty()
+        self.arrivals.is_empty()
     }
 }
 
@@ -45,8 +58,13 @@ impl History {
     pub fn append_chunk(&mut self, chunk: Chunk) {
         let from = self.len();
         self.entries.reserve(chunk.len());
-        for (message, tokens) in chunk.messages {
-            self.place(message, tokens);
+        for arrival in chunk.arrivals {
+            match arrival {
+                Arrival::Read(message, tokens) => {
+                    self.place(message, tokens);
+                }
+                Arrival::Unread(role, tokens) => self.append_unread(role, tokens),
+            }
         }
         // The index of the chunk has the values of the messages before repairs, and of the place
         // that it was made for.
@@ -58,8 +76,7 @@ impl History {
         }
         for index in from..self.len() {
             let entry = index.checked_sub(self.past.messages).and_then(|at| self.entries.get(at));
-            if let Some(entry) = entry {
-                let sent = entry.repaired.as_deref().unwrap_or(&entry.message);
+            if let Some(sent) = entry.and_then(Entry::sent) {
                 self.values.append(index, sent);
             }
         }
@@ -70,7 +87,7 @@ impl History {
 mod tests {
     use super::*;
     use crate::ledger::Seen;
-    use crate::message::{Body, Part, Role, ToolCall, ToolResult};
+    use crate::message::{Body, Part, ToolCall, ToolResult};
     use crate::tokens::Counter;
 
     fn call(id: &str, arguments: &str) -> Message {

@@ -12,6 +12,7 @@ mod normalize;
 mod number;
 mod steps;
 mod tail;
+mod unread;
 mod views;
 
 pub(crate) use append::is_reminder;
@@ -33,11 +34,19 @@ use links::Links;
 
 #[derive(Clone, Debug)]
 struct Entry {
-    message: Message,
+    /// `None` if the message is unread.
+    message: Option<Message>,
     /// The repaired copy, if the message is irregular.
     repaired: Option<Box<Message>>,
     tokens: usize,
     atom: usize,
+}
+
+impl Entry {
+    /// Returns the message as it is sent.
+    fn sent(&self) -> Option<&Message> {
+        self.repaired.as_deref().or(self.message.as_ref())
+    }
 }
 
 /// A conversation that grows.
@@ -59,6 +68,10 @@ pub struct History {
     latest_text: Option<usize>,
     links: Links,
     values: Index,
+    /// The number of unread messages among the entries.
+    unread: usize,
+    /// Their tokens.
+    unread_tokens: usize,
     warnings: Vec<Warning>,
     tokens: usize,
     system_tokens: usize,
@@ -94,7 +107,7 @@ impl History {
         self.past.messages + self.entries.len()
     }
 
-    /// Returns whether there are no messages.
+    /// Returns whether the history is empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
@@ -104,16 +117,16 @@ impl History {
         self.entries.get(index.checked_sub(self.past.messages)?)
     }
 
-    /// Returns a message as it was appended.
+    /// Returns a message as it was appended; `None` if it is not in memory.
     #[must_use]
     pub fn source(&self, index: usize) -> Option<&Message> {
-        self.entry(index).map(|entry| &entry.message)
+        self.entry(index)?.message.as_ref()
     }
 
     /// Returns a message as it is sent: repaired if it is irregular.
     #[must_use]
     pub fn message(&self, index: usize) -> Option<&Message> {
-        self.entry(index).map(|entry| entry.repaired.as_deref().unwrap_or(&entry.message))
+        self.entry(index)?.sent()
     }
 
     /// Returns whether a message is irregular and was repaired.
@@ -158,7 +171,7 @@ impl History {
         &self.turns
     }
 
-    /// Returns the atoms of a turn.
+    /// Returns the indexes of the atoms from a user message up to the next one.
     #[must_use]
     pub fn turn_atoms(&self, turn: usize) -> Range<usize> {
         let start = self.turns.get(turn).copied().unwrap_or(self.atoms.len());
@@ -206,14 +219,14 @@ impl History {
             Warning::at(call.message, WarningKind::UnansweredCall, text)
         });
         let thoughts = self.atoms.iter().filter(|atom| atom.kind == AtomKind::Thought);
-        let thoughts = thoughts.filter_map(|atom| atom.messages.first()).map(|&message| {
+        let dangling = thoughts.filter_map(|atom| atom.messages.first()).map(|&message| {
             Warning::at(
                 message,
                 WarningKind::DanglingThought,
                 phrase!("warning-dangling-thought", "thinking without an answer is not sent"),
             )
         });
-        open.chain(thoughts).collect()
+        open.chain(dangling).collect()
     }
 
     /// Returns the tokens of the system messages, which are always sent. Repeated texts in the

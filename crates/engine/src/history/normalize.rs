@@ -15,7 +15,7 @@ pub(super) fn normalize(
 ) -> Option<Message> {
     let role = message.role;
     let is_fine = |part: &Part| {
-        belongs(role, &part.body) && !is_blank(&part.body) && !needs_mending(&part.body)
+        belongs(role, &part.body) && !is_blank(&part.body) && !needs_repair(&part.body)
     };
     if message.parts.iter().all(is_fine) {
         return None;
@@ -38,9 +38,9 @@ pub(super) fn normalize(
     repaired.parts.retain(|part| !is_blank(&part.body));
     // Every client writes a blank text next to calls. It is worth a warning only without calls.
     if repaired.parts.len() < before && message.calls().next().is_none() {
-        warn(WarningKind::BlankText, phrase!("warning-blank-text", "removed a blank text"));
+        warn(WarningKind::BlankText, phrase!("warning-blank-text", "removed a blank text part"));
     }
-    for part in repaired.parts.iter_mut().filter(|part| needs_mending(&part.body)) {
+    for part in repaired.parts.iter_mut().filter(|part| needs_repair(&part.body)) {
         mend(&mut part.body, &mut warn);
     }
     Some(repaired)
@@ -64,7 +64,7 @@ fn is_blank(body: &Body) -> bool {
     }
 }
 
-fn needs_mending(body: &Body) -> bool {
+fn needs_repair(body: &Body) -> bool {
     match body {
         Body::Call(call) => {
             call.name.is_empty()
@@ -79,7 +79,7 @@ fn needs_mending(body: &Body) -> bool {
 fn mend(body: &mut Body, warn: &mut impl FnMut(WarningKind, Phrase)) {
     let text = match body {
         Body::Call(call) => {
-            mend_call(call, warn);
+            repair_call(call, warn);
             &mut call.arguments
         }
         Body::Opaque(opaque) => &mut opaque.json,
@@ -94,7 +94,7 @@ fn mend(body: &mut Body, warn: &mut impl FnMut(WarningKind, Phrase)) {
     }
 }
 
-fn mend_call(call: &mut ToolCall, warn: &mut impl FnMut(WarningKind, Phrase)) {
+fn repair_call(call: &mut ToolCall, warn: &mut impl FnMut(WarningKind, Phrase)) {
     if call.name.is_empty() {
         warn(
             WarningKind::MissingId,

@@ -22,7 +22,11 @@ pub(super) fn find(atoms: &[Atom]) -> Vec<usize> {
             AtomKind::User => (current != Current::Asked, Current::Asked),
             AtomKind::Exchange => (current != Current::Asked, Current::Called),
             AtomKind::Reply => (current == Current::Ended, Current::Ended),
-            AtomKind::System | AtomKind::Thought | AtomKind::Orphan | AtomKind::Empty => continue,
+            AtomKind::System
+            | AtomKind::Thought
+            | AtomKind::Orphan
+            | AtomKind::Empty
+            | AtomKind::Unread => continue,
         };
         if opens {
             steps.push(at);

@@ -25,7 +25,7 @@ impl View {
         Self::Made(Arc::new(message))
     }
 
-    /// Returns the message.
+    /// Returns what is sent: a message of the history, or one that was made from it.
     #[must_use]
     pub fn message<'a>(&'a self, history: &'a History) -> Option<&'a Message> {
         match self {

@@ -3,7 +3,9 @@
 
 use std::borrow::Cow;
 use std::hash::BuildHasher;
+use std::sync::OnceLock;
 
+use hashbrown::HashTable;
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 
 use super::doublings::doublings;
@@ -21,6 +23,8 @@ pub struct Seen {
     pub mentions: u32,
     /// How many of those parts are calls of the agent.
     pub own_calls: u32,
+    /// How many of those parts are calls of the agent or texts of the user.
+    uses: u32,
     /// The number of values in the part that has the fewest.
     pub crowd: u32,
     /// The newest message that contains it.
@@ -34,7 +38,7 @@ pub struct Seen {
     /// The file that the newest result with it is about, as the hash of its base name; 0 for none.
     source: u64,
     /// The message with that result.
-    source_at: usize,
+    source_at: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +52,14 @@ enum Author {
 /// All values of a history.
 #[derive(Clone, Debug, Default)]
 pub struct Index {
-    values: FxHashMap<Box<str>, Seen>,
+    /// The numbers of the values, by their hashes. A value is looked up for each mention, so this
+    /// table and the entries are small, and nothing is hashed twice.
+    numbers: HashTable<u32>,
+    entries: Vec<Entry>,
+    /// The texts of all values, one after another.
+    text: String,
+    /// How many texts were added. It tells whether a text mentions a value for the first time.
+    texts: u32,
     /// By the hash of a base name: the newest message with a call that used it, and the number of
     /// such calls.
     base_names: FxHashMap<u64, (usize, usize)>,
@@ -61,16 +72,40 @@ pub struct Index {
     /// The values of results whose calls are not in this index. If this is the index of the second
     /// part of a history, the calls may be in the first part.
     unmatched: Vec<Unmatched>,
-    /// By the hash of a word in a value: the number of values with this word, and the number of
-    /// uses in calls and by the user.
-    words: FxHashMap<u64, (u32, u32)>,
+    /// Made from the entries when values are ranked.
+    words: OnceLock<Words>,
     newest: usize,
+}
+
+/// By the hash of a word in a value: the number of values with this word, and the number of uses in
+/// calls and by the user.
+type Words = FxHashMap<u64, (u32, u32)>;
+
+/// A value. It takes one line of the processor's cache, because values are looked up in any order.
+#[derive(Clone, Debug)]
+#[repr(align(64))]
+struct Entry {
+    hash: u64,
+    /// Where its text starts in `Index::text`.
+    start: u32,
+    length: u16,
+    /// The number of the text that mentioned it last.
+    in_text: u32,
+    seen: Seen,
+}
+
+impl Entry {
+    const fn range(&self) -> std::ops::Range<usize> {
+        let start = self.start as usize;
+        start..start + self.length as usize
+    }
 }
 
 /// A value of a result whose call is not in the index.
 #[derive(Clone, Debug)]
 struct Unmatched {
-    value: Box<str>,
+    /// The number of the value.
+    value: u32,
     /// The hash of the call's id.
     call: u64,
     /// The message with the result.
@@ -79,7 +114,7 @@ struct Unmatched {
 
 /// Where a value is mentioned.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct Occurrence {
     /// The message.
     index: usize,
     /// The number of values in the text.
@@ -99,21 +134,11 @@ enum About {
     Answer(u64),
 }
 
-/// About how many bytes of text there are per value, in code and logs.
-const BYTES_PER_VALUE: usize = 48;
-
-/// How a text mentions a value.
-#[derive(Clone, Copy, Debug)]
-struct Mention {
-    kind: Kind,
-    defined: bool,
-    mentions: u32,
-}
-
 impl Index {
     /// Adds a message.
     pub(crate) fn append(&mut self, index: usize, message: &Message) {
         self.newest = index;
+        self.words.take();
         for part in &message.parts {
             match &part.body {
                 Body::Text(text) => {
@@ -143,63 +168,113 @@ impl Index {
         }
     }
 
+    /// Adds a value that an earlier ledger listed, as if a call had used it: it was one of the
+    /// best. What is known about a value that a message mentions stays.
+    pub(crate) fn remember(&mut self, index: usize, value: &str) {
+        if self.get(value).is_none() {
+            self.words.take();
+            self.add_text(index, value, Author::OwnCall, About::Nothing);
+        }
+    }
+
     /// Adds the values of one text.
     fn add_text(&mut self, index: usize, text: &str, author: Author, about: About) {
-        let capacity = text.len() / BYTES_PER_VALUE;
-        let mut found: FxHashMap<&str, Mention> =
-            FxHashMap::with_capacity_and_hasher(capacity, FxBuildHasher);
-        for line in text.lines() {
-            let defines = is_definition(line);
-            for (value, kind) in value::values(line) {
-                let new = Mention { kind, defined: false, mentions: 0 };
-                let mention = found.entry(value).or_insert(new);
-                mention.defined |= defines;
-                mention.mentions += 1;
-            }
-        }
+        let found = self.mentioned(text);
         let source = match about {
             About::Nothing | About::Call(..) => 0,
             About::Answer(call) => self.source_of(index, call, &found),
         };
         let crowd = u32::try_from(found.len()).unwrap_or(u32::MAX);
-        for (value, mention) in found {
-            self.add(value, mention, Place { index, crowd, author, source });
+        for value in found {
+            self.add(value, Occurrence { index, crowd, author, source });
         }
         if let About::Call(call, file) = about {
             self.calls.insert(call, file);
         }
     }
 
+    /// Counts the mentions of values in a text, and returns the numbers of these values, each once.
+    fn mentioned(&mut self, text: &str) -> Vec<u32> {
+        self.texts = self.texts.wrapping_add(1);
+        let words = words_of(text);
+        let mut found = Vec::with_capacity(words.len());
+        for Word { text: word, hash, defines } in words {
+            let number = self.find(hash, word).or_else(|| {
+                let kind = value::kind_of_candidate(word)?;
+                Some(self.insert(hash, word, Seen::new(kind)))
+            });
+            let Some(number) = number else { continue };
+            let Some(entry) = self.entries.get_mut(number as usize) else { continue };
+            entry.seen.mentions = entry.seen.mentions.saturating_add(1);
+            entry.seen.defined |= defines;
+            if entry.in_text != self.texts {
+                entry.in_text = self.texts;
+                found.push(number);
+            }
+        }
+        found
+    }
+
+    /// Returns the number of a value.
+    fn find(&self, hash: u64, value: &str) -> Option<u32> {
+        let is_value = |number: &u32| {
+            let entry = self.entries.get(*number as usize);
+            entry.is_some_and(|entry| self.text_of(entry) == value)
+        };
+        self.numbers.find(hash, is_value).copied()
+    }
+
+    fn insert(&mut self, hash: u64, value: &str, seen: Seen) -> u32 {
+        // More values would not fit into memory.
+        let number = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
+        let start = u32::try_from(self.text.len()).unwrap_or(u32::MAX);
+        let length = u16::try_from(value.len()).unwrap_or(u16::MAX);
+        self.text.push_str(value);
+        self.entries.push(Entry { hash, start, length, in_text: 0, seen });
+        let entries = &self.entries;
+        self.numbers.insert_unique(hash, number, |&number| {
+            entries.get(number as usize).map_or(0, |entry| entry.hash)
+        });
+        number
+    }
+
+    fn text_of(&self, entry: &Entry) -> &str {
+        self.text.get(entry.range()).unwrap_or_default()
+    }
+
     /// Returns the file that a call named. If the call is unknown, the values of its result are
     /// kept for [`Index::merge`].
-    fn source_of(&mut self, index: usize, call: u64, found: &FxHashMap<&str, Mention>) -> u64 {
+    fn source_of(&mut self, index: usize, call: u64, found: &[u32]) -> u64 {
         if let Some(&file) = self.calls.get(&call) {
             return file;
         }
-        let unmatched = found.keys().map(|&value| Unmatched { value: value.into(), call, index });
+        let unmatched = found.iter().map(|&value| Unmatched { value, call, index });
         self.unmatched.extend(unmatched);
         0
     }
 
     /// Adds the index of the messages after those of this index.
     pub(crate) fn merge(&mut self, later: Self) {
-        // Before the calls of the later part: a result is not about a call after it.
-        let unmatched = self.matched(later.unmatched);
-        self.newest = self.newest.max(later.newest);
-        for (word, (_, uses)) in later.words {
-            let (_, sum) = self.words.entry(word).or_default();
-            *sum = sum.saturating_add(uses);
+        if self.is_empty() && self.calls.is_empty() {
+            *self = later;
+            return;
         }
-        for (value, seen) in later.values {
-            match self.values.get_mut(&*value) {
-                Some(earlier) => earlier.merge(&seen),
-                None => {
-                    for word in value::parts(&value) {
-                        let (values, _) = self.words.entry(word).or_default();
-                        *values = values.saturating_add(1);
-                    }
-                    self.values.insert(value, seen);
+        self.words.take();
+        self.newest = self.newest.max(later.newest);
+        let numbers: Vec<u32> = later
+            .entries
+            .iter()
+            .map(|entry| self.merge_value(entry, later.text_of(entry)))
+            .collect();
+        // Before the calls of the later part: a result is not about a call after it.
+        for mut result in later.unmatched {
+            let Some(&value) = numbers.get(result.value as usize) else { continue };
+            result.value = value;
+            match (self.calls.get(&result.call), self.entries.get_mut(value as usize)) {
+                (Some(&file), Some(entry)) => {
+                    entry.seen.is_about(file, message_number(result.index))
                 }
+                _ => self.unmatched.push(result),
             }
         }
         for (name, (last, uses)) in later.base_names {
@@ -210,90 +285,79 @@ impl Index {
         self.directories.extend(later.directories);
         self.named.extend(later.named);
         self.calls.extend(later.calls);
-        for (value, index, file) in unmatched {
-            if let Some(seen) = self.values.get_mut(&*value) {
-                seen.is_about(file, index);
-            }
-        }
     }
 
-    /// Finds the files of results whose calls are in this index. The others stay unmatched.
-    fn matched(&mut self, unmatched: Vec<Unmatched>) -> Vec<(Box<str>, usize, u64)> {
-        let mut found = Vec::new();
-        for result in unmatched {
-            match self.calls.get(&result.call) {
-                Some(&file) => found.push((result.value, result.index, file)),
-                None => self.unmatched.push(result),
-            }
-        }
-        found
-    }
-
-    fn add(&mut self, value: &str, mention: Mention, place: Place) {
-        let Place { index, crowd, author, source } = place;
-        let Mention { kind, defined, mentions } = mention;
-        let update = |seen: &mut Seen| {
-            seen.occurrences = seen.occurrences.saturating_add(1);
-            seen.mentions = seen.mentions.saturating_add(mentions);
-            seen.crowd = seen.crowd.min(crowd);
-            seen.last = index;
-            seen.defined |= defined;
-            seen.is_about(source, index);
-            match author {
-                Author::User => seen.by_user = true,
-                Author::Assistant => seen.by_assistant = true,
-                Author::OwnCall => seen.own_calls = seen.own_calls.saturating_add(1),
-                Author::Tool => {}
-            }
+    /// Adds what later messages say about a value, and returns its number.
+    fn merge_value(&mut self, later: &Entry, value: &str) -> u32 {
+        let Some(number) = self.find(later.hash, value) else {
+            return self.insert(later.hash, value, later.seen);
         };
-        match self.values.get_mut(value) {
-            Some(seen) => {
-                update(seen);
-                self.add_use(index, value, author, false);
-            }
-            None => {
-                self.add_use(index, value, author, true);
-                let mut seen = Seen::new(kind, crowd);
-                update(&mut seen);
-                self.values.insert(value.into(), seen);
-            }
+        if let Some(entry) = self.entries.get_mut(number as usize) {
+            entry.seen.merge(&later.seen);
         }
+        number
     }
 
-    fn add_use(&mut self, index: usize, value: &str, author: Author, is_new: bool) {
-        if author == Author::OwnCall {
-            let (last, uses) = self.base_names.entry(hash(value::base_name(value))).or_default();
-            *last = index;
-            *uses += 1;
-            if let Some(directory) = value::directory(value) {
-                self.directories.insert(hash(directory), index);
-            }
+    fn add(&mut self, number: u32, place: Occurrence) {
+        let Occurrence { index, crowd, author, source } = place;
+        let Some(entry) = self.entries.get_mut(number as usize) else { return };
+        let seen = &mut entry.seen;
+        let was_named = seen.by_user || seen.by_assistant;
+        seen.occurrences = seen.occurrences.saturating_add(1);
+        seen.crowd = seen.crowd.min(crowd);
+        // A remembered value is added after newer messages.
+        seen.last = seen.last.max(index);
+        seen.is_about(source, message_number(index));
+        match author {
+            Author::User => seen.by_user = true,
+            Author::Assistant => seen.by_assistant = true,
+            Author::OwnCall => seen.own_calls = seen.own_calls.saturating_add(1),
+            Author::Tool => {}
         }
-        if matches!(author, Author::User | Author::Assistant) {
+        if matches!(author, Author::OwnCall | Author::User) {
+            seen.uses = seen.uses.saturating_add(1);
+        }
+        let is_named = seen.by_user || seen.by_assistant;
+        let value = self.text.get(entry.range()).unwrap_or_default();
+        if is_named && !was_named {
             self.named.insert(hash(value::base_name(value)));
         }
-        let is_use = matches!(author, Author::OwnCall | Author::User);
-        if is_new || is_use {
-            for word in value::parts(value) {
-                let (values, uses) = self.words.entry(word).or_default();
-                *values = values.saturating_add(u32::from(is_new));
-                *uses = uses.saturating_add(u32::from(is_use));
+        if author == Author::OwnCall {
+            let (last, uses) = self.base_names.entry(hash(value::base_name(value))).or_default();
+            *last = index.max(*last);
+            *uses += 1;
+            if let Some(directory) = value::directory(value) {
+                let last = self.directories.entry(hash(directory)).or_default();
+                *last = index.max(*last);
             }
         }
     }
 
     /// Returns how often the words in a value were used, and how common they are, on average.
     pub(crate) fn kin(&self, value: &str) -> (f64, f64) {
+        let words = self.words.get_or_init(|| self.count_words());
         let mut used = 0.0;
         let mut common = 0.0;
         let mut count = 0.0;
         for word in value::parts(value) {
-            let (values, uses) = self.words.get(&word).copied().unwrap_or_default();
+            let (values, uses) = words.get(&word).copied().unwrap_or_default();
             used += doublings(uses as usize);
             common += doublings(values as usize);
             count += 1.0;
         }
         if count > 0.0 { (used / count, common / count) } else { (0.0, 0.0) }
+    }
+
+    fn count_words(&self) -> Words {
+        let mut words = Words::default();
+        for entry in &self.entries {
+            for word in value::parts(self.text_of(entry)) {
+                let (values, uses) = words.entry(word).or_default();
+                *values = values.saturating_add(1);
+                *uses = uses.saturating_add(entry.seen.uses);
+            }
+        }
+        words
     }
 
     /// Returns the newest message with a call that named the file of a value, and the number of
@@ -305,14 +369,20 @@ impl Index {
     /// Returns what is known about a value.
     #[must_use]
     pub fn get(&self, value: &str) -> Option<&Seen> {
-        self.values.get(value)
+        let number = self.find(hash(value), value)?;
+        self.entries.get(number as usize).map(|entry| &entry.seen)
+    }
+
+    /// Returns the number of a value: its place in the order of [`Index::iter`].
+    pub(super) fn number(&self, value: &str) -> Option<u32> {
+        self.find(hash(value), value)
     }
 
     /// Returns the base names of files by hash.
     pub(super) fn sources(&self) -> FxHashMap<u64, &str> {
         let is_file =
             |kind: Kind| matches!(kind, Kind::AbsolutePath | Kind::RelativePath | Kind::File);
-        let files = self.values.iter().filter(|(_, seen)| is_file(seen.kind));
+        let files = self.iter().filter(|(_, seen)| is_file(seen.kind));
         files.map(|(value, _)| value::base_name(value)).map(|name| (hash(name), name)).collect()
     }
 
@@ -321,21 +391,21 @@ impl Index {
         self.named.contains(&seen.source)
     }
 
-    /// Returns every value with what is known about it, in any order.
+    /// Returns every value with what is known about it, in the order of their first mention.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Seen)> {
-        self.values.iter().map(|(value, seen)| (&**value, seen))
+        self.entries.iter().map(|entry| (self.text_of(entry), &entry.seen))
     }
 
     /// Returns the number of values.
     #[must_use]
-    pub fn len(&self) -> usize {
-        self.values.len()
+    pub const fn len(&self) -> usize {
+        self.entries.len()
     }
 
-    /// Returns whether there are no values.
+    /// Returns whether the index is empty.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
+    pub const fn is_empty(&self) -> bool {
+        self.entries.is_empty()
     }
 
     /// Returns the index of the newest message.
@@ -363,7 +433,7 @@ impl Seen {
     }
 
     /// Notes the file of a result with this value, unless a newer result is known.
-    const fn is_about(&mut self, file: u64, index: usize) {
+    fn is_about(&mut self, file: u64, index: u32) {
         if file != 0 && index >= self.source_at {
             self.source = file;
             self.source_at = index;
@@ -375,6 +445,7 @@ impl Seen {
         self.occurrences = self.occurrences.saturating_add(later.occurrences);
         self.mentions = self.mentions.saturating_add(later.mentions);
         self.own_calls = self.own_calls.saturating_add(later.own_calls);
+        self.uses = self.uses.saturating_add(later.uses);
         self.crowd = self.crowd.min(later.crowd);
         self.last = later.last;
         self.by_user |= later.by_user;
@@ -383,13 +454,14 @@ impl Seen {
         self.is_about(later.source, later.source_at);
     }
 
-    const fn new(kind: Kind, crowd: u32) -> Self {
+    const fn new(kind: Kind) -> Self {
         Self {
             kind,
             occurrences: 0,
             mentions: 0,
             own_calls: 0,
-            crowd,
+            uses: 0,
+            crowd: u32::MAX,
             last: 0,
             by_user: false,
             by_assistant: false,
@@ -398,6 +470,36 @@ impl Seen {
             source_at: 0,
         }
     }
+}
+
+/// About how many bytes of text there are per value where values are frequent.
+const BYTES_PER_VALUE: usize = 24;
+
+/// A word that may be a value.
+struct Word<'a> {
+    text: &'a str,
+    hash: u64,
+    /// Whether it is on a line that defines something.
+    defines: bool,
+}
+
+/// Returns the words of a text that may be values. They are collected before they are looked up,
+/// because the processor can then do several lookups at once.
+fn words_of(text: &str) -> Vec<Word<'_>> {
+    let mut words = Vec::with_capacity(text.len() / BYTES_PER_VALUE);
+    for line in text.lines() {
+        let mut is_defining = None;
+        for word in value::candidates(line) {
+            let defines = *is_defining.get_or_insert_with(|| is_definition(line));
+            words.push(Word { text: word, hash: hash(word), defines });
+        }
+    }
+    words
+}
+
+/// Returns the index of a message as it is stored for a value.
+fn message_number(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
 }
 
 /// Unescapes white space and slashes in JSON text, so that they do not become part of a word.

@@ -8,7 +8,7 @@ use crate::tokens::is_cjk;
 pub enum Kind {
     /// A path from the root or the home directory.
     AbsolutePath,
-    /// A relative path.
+    /// A path without a leading slash, such as `src/main.rs`.
     RelativePath,
     /// A file name without a directory.
     File,
@@ -45,12 +45,24 @@ const IGNORED: [&str; 6] = [
 /// line numbers, columns and bullets separate words too. Measurements (`775.00ms`, `16px`) are left
 /// out: later steps do not need them.
 pub fn values(text: &str) -> impl Iterator<Item = (&str, Kind)> {
-    text.split(|c| is_separator(c) || matches!(c, '→' | '│' | '·' | '•' | '✓' | '✗' | '…'))
-        .filter(|word| !is_plain(word))
-        .filter_map(|word| {
-            let word = without_location(strip(word));
-            kind(word).filter(|_| !is_measure(word)).map(|kind| (word, kind))
-        })
+    candidates(text).filter_map(|word| kind_of_candidate(word).map(|kind| (word, kind)))
+}
+
+/// Returns the words of a text that may be values, as they would be listed.
+/// [`kind_of_candidate`] tells whether they are.
+pub(super) fn candidates(text: &str) -> impl Iterator<Item = &str> {
+    Candidates { text, at: 0 }.map(|word| without_location(as_listed(word)))
+}
+
+/// Returns the kind of one of the [`candidates`], or `None` if it is not a value.
+pub(super) fn kind_of_candidate(word: &str) -> Option<Kind> {
+    kind(word).filter(|_| !is_measure(word) && !is_timestamp(word))
+}
+
+/// Returns the words of a text as the ledger lists them, if that is not how [`words`] returns them.
+pub(super) fn words_listed_otherwise(text: &str) -> impl Iterator<Item = &str> {
+    let dotted = text.split(is_separator).filter(|word| word.starts_with('.'));
+    dotted.map(as_listed).filter(|word| word.starts_with('.'))
 }
 
 /// Returns the words of a text, without surrounding punctuation.
@@ -58,16 +70,179 @@ pub fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_separator).map(strip)
 }
 
-/// Returns whether a word is certainly not a value: it is short, or only letters without a capital
-/// in the middle. Most words are, and this is much faster than [`kind`].
-fn is_plain(word: &str) -> bool {
-    let mut was_lower = false;
-    word.len() < MIN_LENGTH
-        || word.bytes().all(|byte| {
-            let has_capital = was_lower && byte.is_ascii_uppercase();
-            was_lower = byte.is_ascii_lowercase();
-            byte.is_ascii_alphabetic() && !has_capital
-        })
+/// Finds the words of a text that are not certainly plain words. A word is plain if it is short, or
+/// only letters without a capital in the middle. Most words are, so this reads bytes, which is much
+/// faster than splitting the text and asking for the [`kind`] of each word.
+struct Candidates<'a> {
+    text: &'a str,
+    at: usize,
+}
+
+impl<'a> Iterator for Candidates<'a> {
+    type Item = &'a str;
+
+    fn next(&mut self) -> Option<&'a str> {
+        let bytes = self.text.as_bytes();
+        while self.at < bytes.len() {
+            let start = self.at;
+            // The classes of the bytes, and whether a capital follows a small letter.
+            let mut classes = 0;
+            let mut has_camel = false;
+            let mut before = 0;
+            while let Some(&byte) = bytes.get(self.at) {
+                let class = class(byte);
+                if class == SEPARATOR || (class == NOT_ASCII && self.skip_character()) {
+                    break;
+                }
+                has_camel |= before == LOWER && class == UPPER;
+                classes |= class;
+                before = class;
+                self.at += 1;
+            }
+            let end = self.at;
+            self.skip_separator();
+            let is_plain = classes & !(LOWER | UPPER) == 0 && !has_camel;
+            if is_plain || end - start < MIN_LENGTH || is_line_number(bytes, start, end) {
+                continue;
+            }
+            let start = start + escaped_letter(bytes, start) + diff_prefix(bytes, start);
+            return self.text.get(number_start(bytes, start)..end);
+        }
+        None
+    }
+}
+
+/// Returns the start of the number that a word ends: of `12,345.67` for the word `345.67`.
+fn number_start(bytes: &[u8], word: usize) -> usize {
+    let is_group = |at: usize| {
+        let digits =
+            bytes.get(at..at + 3).is_some_and(|group| group.iter().all(u8::is_ascii_digit));
+        digits && bytes.get(at + 3).is_some_and(|&byte| matches!(byte, b'.' | b','))
+    };
+    let mut start = word;
+    while is_group(start) && start > 0 && bytes.get(start - 1) == Some(&b',') {
+        let before = bytes.get(..start - 1).unwrap_or_default();
+        let digits = before.iter().rev().take(4).take_while(|byte| byte.is_ascii_digit()).count();
+        let first = before.len() - digits;
+        let begins = first == 0 || before.get(first - 1).is_some_and(|&b| class(b) == SEPARATOR);
+        if !(1..=3).contains(&digits) || !begins {
+            break;
+        }
+        start = first;
+    }
+    start
+}
+
+impl Candidates<'_> {
+    fn character(&self) -> Option<char> {
+        self.text.get(self.at..)?.chars().next()
+    }
+
+    /// Goes to the last byte of a character that is not ASCII. Returns whether it is a separator,
+    /// and stays in front of it in that case.
+    fn skip_character(&mut self) -> bool {
+        match self.character() {
+            Some(c) if !separates(c) => {
+                self.at += c.len_utf8() - 1;
+                false
+            }
+            _ => true,
+        }
+    }
+
+    fn skip_separator(&mut self) {
+        let rest = self.text.as_bytes().get(self.at..).unwrap_or_default();
+        if let [ESCAPE, b'[', sequence @ ..] = rest {
+            // Colors of a terminal: the letter that ends the sequence is not a part of a word.
+            let length = sequence.iter().position(|byte| (0x40..0x7f).contains(byte));
+            self.at += 2 + length.map_or(sequence.len(), |length| length + 1);
+            return;
+        }
+        self.at += self.character().map_or(0, char::len_utf8);
+    }
+}
+
+/// Starts a control sequence of a terminal.
+const ESCAPE: u8 = 0x1b;
+
+/// Returns the part of a line before `at`.
+fn line_before(bytes: &[u8], at: usize) -> &[u8] {
+    let before = bytes.get(..at).unwrap_or_default();
+    let start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
+    before.get(start..).unwrap_or_default()
+}
+
+/// Returns whether a word is the number that a tool prints before each line of a file: at the start
+/// of a line, with an arrow or a bar after it, or indented with a tab after it.
+fn is_line_number(bytes: &[u8], start: usize, end: usize) -> bool {
+    let word = bytes.get(start..end).unwrap_or_default();
+    if !word.iter().all(u8::is_ascii_digit) {
+        return false;
+    }
+    let after = bytes.get(end..).unwrap_or_default();
+    let is_indented = start > 0 && bytes.get(start - 1) == Some(&b' ');
+    let is_marked = after.starts_with("→".as_bytes())
+        || after.starts_with("│".as_bytes())
+        || after.starts_with(b"|")
+        || after.starts_with(b"\t") && is_indented;
+    is_marked && line_before(bytes, start).iter().all(|&byte| byte == b' ')
+}
+
+/// Returns 1 if a word starts with the letter of an escaped line break or tab: `\\nNext` in JSON.
+fn escaped_letter(bytes: &[u8], start: usize) -> usize {
+    let is_escaped = start > 0 && bytes.get(start - 1) == Some(&b'\\');
+    let is_letter = matches!(bytes.get(start), Some(b'n' | b't' | b'r'));
+    // In `C:\\new` it is a part of the name.
+    let starts_word = bytes.get(start + 1).is_some_and(|next| !next.is_ascii_lowercase());
+    usize::from(is_escaped && is_letter && starts_word)
+}
+
+/// Returns the length of the `a/` or `b/` that a diff puts before a path.
+fn diff_prefix(bytes: &[u8], start: usize) -> usize {
+    if !matches!(bytes.get(start..start + 2), Some(b"a/" | b"b/")) {
+        return 0;
+    }
+    let line = line_before(bytes, start);
+    let is_header = line == b"--- " || line == b"+++ " || line.starts_with(b"diff ");
+    if is_header { 2 } else { 0 }
+}
+
+/// The classes of bytes, one bit each.
+const LOWER: u8 = 1;
+const UPPER: u8 = 2;
+const SEPARATOR: u8 = 4;
+/// A byte of a longer character.
+const NOT_ASCII: u8 = 8;
+/// A digit, or a symbol that can be a part of a word.
+const OTHER: u8 = 16;
+
+/// The class of each byte.
+static CLASSES: [u8; 256] = {
+    let mut classes = [OTHER; 256];
+    let mut rest = classes.as_mut_slice();
+    let mut byte: u32 = 0;
+    while let [class, others @ ..] = rest {
+        *class = match byte {
+            0x61..=0x7a => LOWER,
+            0x41..=0x5a => UPPER,
+            0x80.. => NOT_ASCII,
+            _ if byte == ESCAPE as u32 => SEPARATOR,
+            _ if ASCII_SEPARATORS >> byte & 1 == 1 => SEPARATOR,
+            _ => OTHER,
+        };
+        rest = others;
+        byte += 1;
+    }
+    classes
+};
+
+fn class(byte: u8) -> u8 {
+    CLASSES.get(usize::from(byte)).copied().unwrap_or(OTHER)
+}
+
+/// Returns whether a character separates values.
+const fn separates(c: char) -> bool {
+    is_separator(c) || matches!(c, '→' | '│' | '·' | '•' | '✓' | '✗' | '…')
 }
 
 /// The ASCII characters that separate words, one bit each.
@@ -89,9 +264,22 @@ const fn is_separator(c: char) -> bool {
     c.is_whitespace() || matches!(c, '，' | '。' | '；' | '：' | '、' | '（' | '）' | '“' | '”')
 }
 
+/// Punctuation around words.
+const ENDS: [char; 6] = ['.', ':', '#', '-', '/', ' '];
+
 fn strip(word: &str) -> &str {
-    let ends = ['.', ':', '#', '-', '/', ' '];
-    if word.starts_with('/') { word.trim_end_matches(ends) } else { word.trim_matches(ends) }
+    if word.starts_with('/') { word.trim_end_matches(ENDS) } else { word.trim_matches(ENDS) }
+}
+
+/// Returns a word as the ledger lists it: like [`strip`], but a path keeps the dots that it starts
+/// with, because `.github/x` is not `github/x`.
+fn as_listed(word: &str) -> &str {
+    let word = word.trim_start_matches("./");
+    let is_dotted = word.starts_with("../")
+        || word.strip_prefix('.').is_some_and(|rest| {
+            rest.starts_with(|c: char| c.is_ascii_alphabetic()) && rest.contains('/')
+        });
+    if is_dotted { word.trim_end_matches(ENDS) } else { strip(word) }
 }
 
 /// Removes a location: `src/a.rs:12:fn` becomes `src/a.rs`, because the line will differ next time.
@@ -184,6 +372,14 @@ fn is_measure(word: &str) -> bool {
     unit.len() < word.len() && ["ms", "s", "px", "rem", "kB", "KB", "MB", "GB"].contains(&unit)
 }
 
+/// `2026-06-27T10:44`
+fn is_timestamp(word: &str) -> bool {
+    let Some((date, time)) = word.split_once('T') else { return false };
+    date.len() == 10
+        && date.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+        && time.starts_with(|c: char| c.is_ascii_digit())
+}
+
 /// `--like-this`
 fn is_flag(word: &str) -> bool {
     word.starts_with('-') && word.chars().all(|c| c == '-' || c.is_ascii_lowercase())
@@ -196,6 +392,25 @@ fn has_extension(word: &str) -> bool {
     };
     let is_dot = word.as_bytes().get(word.len() - length - 1) == Some(&b'.');
     length > 0 && is_dot && bytes.next().is_some_and(|byte| byte.is_ascii_alphanumeric())
+}
+
+/// The extensions of files that agents work with, in order.
+const FILE_EXTENSIONS: [&str; 108] = [
+    "astro", "awk", "bash", "bat", "bin", "bmp", "bz", "c", "cc", "cfg", "cjs", "clj", "cmake",
+    "cmd", "conf", "cpp", "cs", "css", "csv", "cts", "cxx", "dart", "db", "diff", "doc", "docx",
+    "ejs", "env", "erb", "erl", "ex", "exs", "fish", "fs", "ftl", "gif", "go", "gql", "gradle",
+    "graphql", "gz", "h", "hbs", "hpp", "hs", "htm", "html", "hxx", "ico", "ini", "ipynb", "java",
+    "jpeg", "jpg", "js", "json", "jsonc", "jsonl", "jsx", "kt", "kts", "less", "lock", "log",
+    "lua", "md", "mdx", "mjs", "mk", "ml", "mod", "mts", "nix", "patch", "pdf", "php", "pl", "png",
+    "proto", "ps", "py", "pyi", "rb", "rs", "rst", "sass", "scala", "scss", "sh", "sql", "sum",
+    "svelte", "svg", "swift", "tar", "tex", "tf", "toml", "ts", "tsv", "tsx", "txt", "vue", "xlsx",
+    "xml", "yaml", "yml", "zip",
+];
+
+/// Returns whether a word ends with the extension of a kind of file.
+pub(super) fn has_file_extension(word: &str) -> bool {
+    let extension = word.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
+    extension.is_some_and(|extension| FILE_EXTENSIONS.binary_search(&&*extension).is_ok())
 }
 
 fn has_camel(word: &str) -> bool {
@@ -267,7 +482,7 @@ fn hash_of(part: &[u8]) -> u64 {
     hash
 }
 
-/// Returns a value without what only a spelling adds: `./` in front, `/` at the end.
+/// Removes a leading `./` and a trailing `/`.
 #[must_use]
 pub fn plain(value: &str) -> &str {
     value.trim_start_matches("./").trim_end_matches('/')
@@ -342,12 +557,21 @@ mod tests {
     }
 
     #[test]
-    fn plain_words_have_no_kind() {
-        for word in ["the", "Returns", "HTTP", "message", "e", "etc"] {
-            assert!(is_plain(word) && kind(strip(word)).is_none(), "{word}");
+    fn plain_words_are_not_candidates() {
+        for word in ["the", "Returns", "HTTP", "message", "e", "etc", "", "a.b"] {
+            assert_eq!(candidates(word).collect::<Vec<_>>(), [""; 0], "{word}");
+            assert_eq!(kind(strip(word)), None, "{word}");
         }
-        for word in ["parseLine", "a_b_c", "src/x", "1.50", "héros", "end."] {
-            assert!(!is_plain(word), "{word}");
+        for word in ["parseLine", "a_b_c", "src/x", "1.50", "héros", "北京饭店"] {
+            assert_eq!(candidates(word).collect::<Vec<_>>(), [word]);
+        }
+    }
+
+    #[test]
+    fn candidates_are_found_between_all_separators() {
+        for separator in [" ", "\n", "，", "→", "│", "…", "\u{a0}", "; →  ", "|"] {
+            let text = format!("{separator}src/a.rs{separator}plain{separator}b_c_d{separator}");
+            assert_eq!(candidates(&text).collect::<Vec<_>>(), ["src/a.rs", "b_c_d"], "{text}");
         }
     }
 

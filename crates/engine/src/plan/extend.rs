@@ -11,23 +11,30 @@ use crate::reason::Reason;
 pub(super) fn new_slots(input: &Input<'_>, marks: &Marks) -> Vec<Slot> {
     let history = input.history;
     let covered = input.generation.covered();
-    let hidden = hidden_atoms(input);
-    let not_shown = input.recalled.map(|found| input.generation.not_shown(history, found));
-    let recalled = not_shown.as_deref();
+    let unsent = unsent_atoms(input);
+    let not_shown = input.found_passages.map(|found| input.generation.not_shown(history, found));
+    let found_passages = not_shown.as_deref();
     let model = input.model;
     let weights = &input.policy.weights;
-    let arrival = Arrival { history, marks, model, weights, hidden: &hidden, recalled };
+    let mut headroom =
+        marks.high.min(marks.window).saturating_sub(input.generation.tokens() + input.budget.tools);
     let mut slots: Vec<Slot> = Vec::new();
     let mut seen = FxHashSet::default();
     for message in covered..history.len() {
-        if let Some(atom) = history.atom_of(message).filter(|&atom| seen.insert(atom)) {
-            slots.push(slot(input, &arrival, atom, covered));
+        let Some(atom) = history.atom_of(message) else { continue };
+        if !seen.insert(atom) {
+            continue;
         }
+        let arrival =
+            Arrival { history, marks, model, weights, headroom, unsent: &unsent, found_passages };
+        let slot = new_slot(input, &arrival, atom, covered);
+        headroom = headroom.saturating_sub(slot.tokens);
+        slots.push(slot);
     }
     slots
 }
 
-fn slot(input: &Input<'_>, arrival: &Arrival<'_>, atom: usize, covered: usize) -> Slot {
+fn new_slot(input: &Input<'_>, arrival: &Arrival<'_>, atom: usize, covered: usize) -> Slot {
     let history = input.history;
     let messages = history.atom(atom).map_or(&[][..], |atom| &atom.messages);
     let sources: Vec<usize> =
@@ -46,7 +53,7 @@ fn slot(input: &Input<'_>, arrival: &Arrival<'_>, atom: usize, covered: usize) -
         sources,
         treatment: item.treatment,
         tokens: views.iter().map(|view| view.tokens(history)).sum(),
-        reason: item.reason,
+        reasons: item.reasons,
         views,
         listed: Vec::new(),
     }
@@ -61,14 +68,14 @@ fn late_slot(input: &Input<'_>, atom: usize, covered: usize, sources: Vec<usize>
     } else {
         (Treatment::Verbatim, Reason::LatePart)
     };
-    Slot { sources, treatment, tokens, reason: reason.into(), views, listed: Vec::new() }
+    Slot { sources, treatment, tokens, reasons: reason.into(), views, listed: Vec::new() }
 }
 
-/// Returns the atoms that the generation no longer shows. Only a policy that searches needs them,
-/// if the caller did not search for it.
-fn hidden_atoms(input: &Input<'_>) -> Vec<usize> {
-    if input.recalled.is_some() || input.policy.search().is_none() {
+/// Returns the atoms that the generation no longer shows. They are needed only if a stage searches
+/// and the caller has not done so.
+fn unsent_atoms(input: &Input<'_>) -> Vec<usize> {
+    if input.found_passages.is_some() || input.policy.search().is_none() {
         return Vec::new();
     }
-    input.generation.hidden(input.history)
+    input.generation.unsent_atoms(input.history)
 }

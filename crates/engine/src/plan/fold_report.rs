@@ -10,13 +10,13 @@ use crate::draft::Draft;
 #[non_exhaustive]
 pub struct FoldReport {
     /// The stages and rules that changed the size of the context, in the order in which they ran.
-    #[serde(rename = "steps")]
     pub effects: Vec<FoldEffect>,
     /// Whether the fold had to reach the low mark: it was started by the number of tokens.
-    pub to_low: bool,
+    #[serde(rename = "to_low")]
+    pub had_to_reach_low_mark: bool,
     /// The tokens that the summary block takes; 0 without one.
     pub block: usize,
-    /// The most tokens that the summary block could have taken.
+    /// Maximum number of tokens that the summary block could have taken.
     pub block_budget: usize,
 }
 
@@ -24,10 +24,12 @@ pub struct FoldReport {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct FoldEffect {
-    /// The name of the stage, or one of [`LOW_MARK`], [`LIMIT`], [`LEVEL`] and [`ARRIVAL`].
+    /// The name of the stage, or one of [`LOW_MARK`], [`FIT_WINDOW`], [`LEVEL`] and [`ARRIVAL`].
     pub by: &'static str,
     /// The number of messages that it dropped.
     pub dropped: usize,
+    /// The tokens that it freed.
+    pub freed: usize,
     /// The tokens of the context after it, without the summary block.
     pub left: usize,
 }
@@ -36,28 +38,32 @@ pub struct FoldEffect {
 pub const LOW_MARK: &str = "low-mark";
 
 /// The rule that a context fits into the window, together with its summary block.
-pub const LIMIT: &str = "limit";
+pub const FIT_WINDOW: &str = "limit";
 
-/// The rule of a fold on request that keeps less than the policy.
+/// What the [level](super::FoldLevel) of a fold on request drops beyond the policy.
 pub const LEVEL: &str = "level";
 
-/// What stages do to messages that are sent for the first time, and the removal of old thinking.
+/// The rules for messages that arrive, which a fold applies to every kept message again, and the
+/// removal of old thinking.
 pub const ARRIVAL: &str = "arrival";
 
 impl FoldReport {
-    /// Returns the last effect that dropped messages, or the last one if none did.
+    /// Returns the effect that decided the size: the last one that dropped messages, or if none
+    /// did, the one that freed the most.
     #[must_use]
-    pub fn last_effect(&self) -> Option<&FoldEffect> {
-        self.effects.iter().rfind(|effect| effect.dropped > 0).or_else(|| self.effects.last())
+    pub fn main_effect(&self) -> Option<&FoldEffect> {
+        let last_drop = self.effects.iter().rfind(|effect| effect.dropped > 0);
+        last_drop.or_else(|| self.effects.iter().max_by_key(|effect| effect.freed))
     }
 
-    /// Returns the report with corrected token counts.
-    pub(super) fn corrected(mut self, correct: impl Fn(usize) -> usize) -> Self {
+    /// Returns the report with its token counts converted.
+    pub(super) fn in_provider_tokens(mut self, convert: impl Fn(usize) -> usize) -> Self {
         for effect in &mut self.effects {
-            effect.left = correct(effect.left);
+            effect.freed = convert(effect.freed);
+            effect.left = convert(effect.left);
         }
-        self.block = correct(self.block);
-        self.block_budget = correct(self.block_budget);
+        self.block = convert(self.block);
+        self.block_budget = convert(self.block_budget);
         self
     }
 }
@@ -72,17 +78,19 @@ pub(super) struct EffectRecorder {
 
 impl EffectRecorder {
     pub(super) fn new(draft: &Draft<'_>) -> Self {
-        Self { effects: Vec::new(), total: draft.total(), dropped: dropped(draft) }
+        Self { effects: Vec::new(), total: draft.tokens(), dropped: dropped(draft) }
     }
 
     /// Records what `by` did to the draft since the last record.
-    pub(super) fn note(&mut self, by: &'static str, draft: &Draft<'_>) {
+    pub(super) fn record(&mut self, by: &'static str, draft: &Draft<'_>) {
         let now = dropped(draft);
-        if draft.total() != self.total || now != self.dropped {
-            let left = draft.total();
-            self.effects.push(FoldEffect { by, dropped: now.saturating_sub(self.dropped), left });
+        if draft.tokens() != self.total || now != self.dropped {
+            let left = draft.tokens();
+            let freed = self.total.saturating_sub(left);
+            let dropped = now.saturating_sub(self.dropped);
+            self.effects.push(FoldEffect { by, dropped, freed, left });
         }
-        self.total = draft.total();
+        self.total = draft.tokens();
         self.dropped = now;
     }
 

@@ -5,7 +5,12 @@ use super::{Action, Plan};
 use crate::draft::{Marks, Passage, Slot, Treatment};
 use crate::history::{AtomKind, History};
 use crate::message::Message;
+use crate::reason::Reasons;
 use crate::setting::FoldRule;
+
+/// After a fold that did not free enough, the context must grow by this percentage before the next
+/// one is tried.
+const REGROWTH_PERCENT: usize = 3;
 
 /// What was sent so far, slot by slot.
 #[derive(Clone, Debug, Default)]
@@ -13,7 +18,7 @@ pub struct Generation {
     /// The number of folds before it.
     pub number: u64,
     /// Why it was started. Empty for the first one.
-    pub reason: String,
+    pub reasons: Reasons,
     pub(super) slots: Vec<Slot>,
     /// How many messages of the history have a slot.
     pub(super) covered: usize,
@@ -23,7 +28,7 @@ pub struct Generation {
     /// The marks of the newest plan.
     pub(super) marks: Option<Marks>,
     /// The size of the context when a fold was last tried and did not free enough.
-    pub(super) ineffective_at: Option<usize>,
+    pub(super) ineffective_fold_tokens: Option<usize>,
 }
 
 impl Generation {
@@ -45,7 +50,7 @@ impl Generation {
         self.covered
     }
 
-    /// Returns the tokens of what was sent, without tool definitions.
+    /// Returns the tokens of what was sent, as the local counter counts, without tool definitions.
     #[must_use]
     pub const fn tokens(&self) -> usize {
         self.tokens
@@ -70,20 +75,21 @@ impl Generation {
     }
 
     /// Returns the tokens of its summary block.
-    pub(super) fn summary_tokens(&self) -> usize {
+    pub(super) fn block_tokens(&self) -> usize {
         let blocks = self.slots.iter().filter(|slot| slot.treatment == Treatment::Summary);
         blocks.map(|slot| slot.tokens).sum()
     }
 
-    /// Returns the slot of the stable part of the ledger: it precedes the rest of the block.
+    /// Returns the slot of the stable part of the ledger. Slots do not record which part they are:
+    /// if there are two with a summary, the first is the stable part and the second is the block.
     pub(super) fn stable_ledger(&self) -> Option<&Slot> {
-        let is_summary = |slot: &Slot| slot.treatment == Treatment::Summary;
-        let pair = self.slots.windows(2).find(|pair| pair.iter().all(is_summary))?;
-        pair.first()
+        let mut blocks = self.slots.iter().filter(|slot| slot.treatment == Treatment::Summary);
+        let first = blocks.next();
+        first.filter(|_| blocks.next().is_some())
     }
 
-    /// Returns the atoms of the conversation that are not sent.
-    pub(super) fn hidden(&self, history: &History) -> Vec<usize> {
+    /// Returns the atoms that have a slot and are not sent: omitted, summarized or recalled.
+    pub(super) fn unsent_atoms(&self, history: &History) -> Vec<usize> {
         let slots = self.slots.iter().filter(|slot| !slot.treatment.is_sent());
         let mut atoms: Vec<usize> = slots
             .flat_map(|slot| &slot.sources)
@@ -114,10 +120,13 @@ impl Generation {
     }
 
     /// Returns whether to try a fold again after one that did not free enough: only once the
-    /// context has grown by 3%, unless the policy takes what it can get (`fold.free = "0%"`).
+    /// context has grown by [`REGROWTH_PERCENT`], unless the policy takes what it can get
+    /// (`fold.free = "0%"`).
     pub(super) fn may_fold_again(&self, rule: &FoldRule, unfolded: usize) -> bool {
-        match self.ineffective_at {
-            Some(tokens) => unfolded * 100 >= tokens * 103 || rule.free.is_zero(),
+        match self.ineffective_fold_tokens {
+            Some(tokens) => {
+                unfolded * 100 >= tokens * (100 + REGROWTH_PERCENT) || rule.free.is_zero()
+            }
             None => true,
         }
     }
@@ -127,23 +136,21 @@ impl Generation {
         self.covered == history.len() && self.marks == Some(*marks)
     }
 
-    /// Makes a plan part of the context, before it is sent. It never changes again until a fold. The
-    /// cost of an extension depends only on the new slots.
+    /// Makes a plan part of the context, before it is sent. It never changes again until a fold.
+    /// Takes time in proportion to the new slots.
     pub fn freeze(&mut self, history: &History, plan: Plan) {
-        if let Action::Fold { reason, .. } = plan.action {
-            *self = Self { number: self.number + 1, reason, ..Self::default() };
+        if let Action::Fold { reasons, .. } = plan.action {
+            *self = Self { number: self.number + 1, reasons, ..Self::default() };
         }
         self.covered = plan.covered;
         self.marks = Some(plan.marks);
-        self.ineffective_at = plan.ineffective_at.or(self.ineffective_at);
-        for slot in plan.slots {
-            let Counts { tokens, messages, turns } =
-                Counts::of(history, std::slice::from_ref(&slot));
-            self.tokens += tokens;
-            self.messages += messages;
-            self.turns += turns;
-            self.slots.push(slot);
-        }
+        self.ineffective_fold_tokens =
+            plan.ineffective_fold_tokens.or(self.ineffective_fold_tokens);
+        let added = Counts::of(history, &plan.slots);
+        self.tokens += added.tokens;
+        self.messages += added.messages;
+        self.turns += added.turns;
+        self.slots.extend(plan.slots);
     }
 
     /// Returns the context: every message that is sent, in order.

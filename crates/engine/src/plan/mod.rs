@@ -1,15 +1,25 @@
 //! Plans what is sent next, and why. Pure: no clock, no I/O, no async.
 //!
-//! What has been sent so far is a *generation*. Usually a plan *extends* it: the new messages are
-//! appended, and the provider's prompt cache stays valid. When the context grows past the high mark
-//! the plan is a *fold* instead. A fold is what other programs call compaction: older messages are
-//! dropped or shortened until the context is down to the low mark, a summary block replaces them,
-//! and a new generation starts. The history itself keeps every message.
+//! A *generation* is what the last fold kept, and everything appended since. Usually a plan
+//! *extends* it: the new messages are appended, and the provider's prompt cache stays valid. When
+//! the context grows past the high mark the plan is a *fold* instead. A fold is what other programs
+//! call compaction: older messages are dropped or shortened until the context is down to the low
+//! mark, a summary block replaces them, and a new generation starts. The history itself keeps every
+//! message.
 //!
 //! The smallest unit is an *atom*: a plain message, or an assistant message with the results of its
-//! tool calls, which may not be separated. The *stages* of a policy keep, shorten or drop atoms. A
-//! *view* is what is sent for a message: the message itself, or a shorter one made from it. The
-//! *ledger* is the list of values (paths, names, ids) in the summary block.
+//! tool calls, which may not be separated. The *stages* of a policy keep, shorten or drop atoms: in
+//! a fold, and when an atom *arrives*, which means that it is about to enter a generation: a new
+//! atom does in an extension, and every kept atom in a fold. A *view* is what is sent for a
+//! message: the message itself, or a shorter one made from it. The text of the summary block is a
+//! *digest*, made without a model, or a *summary* by a model. The *ledger* is the list of values
+//! (paths, names, ids) in the block. A policy can move a part of it, the *stable* part, into a
+//! separate message before the block, which several folds send unchanged.
+//!
+//! Several rules keep an atom in a fold: the caller or a stage *pins* it; it is *protected* because
+//! it is the newest user message or the newest step (a model call with its results); or it is
+//! *held* for one round of shrinking. What a fold does not send is *dropped*; a draft and its slots
+//! call it *omitted*.
 //!
 //! A plan is a list of *slots*. Each slot names the messages it covers, what was done with them
 //! (the *treatment*) and why.
@@ -21,87 +31,30 @@ mod fold;
 mod fold_level;
 mod fold_report;
 mod generation;
+mod input;
+mod kept_block;
 mod listed_values;
 mod stable_ledger;
 mod stored;
 mod summary_block;
+mod summary_request;
 
-pub use crate::draft::{Budget, Draft, Item, Marks, Passage, Search, Slot, Treatment, Truncation};
-pub use fold_level::{FoldLevel, RequestedFold};
-pub use fold_report::{ARRIVAL, FoldEffect, FoldReport, LEVEL, LIMIT, LOW_MARK};
+pub use crate::draft::{
+    Budget, CountLimit, Draft, Item, Marks, Passage, Search, Slot, Treatment, Truncation,
+};
+pub use fold_level::{FoldLevel, FoldRequest};
+pub use fold_report::{ARRIVAL, FIT_WINDOW, FoldEffect, FoldReport, LEVEL, LOW_MARK};
 pub use generation::Generation;
-pub use stored::{Head, StoredItem, StoredSlot};
+pub use input::{Input, Keep};
+pub use stored::{Head, StoredSlot, StoredView};
+pub use summary_request::{SummaryRequest, UpdateRule};
 
-use std::sync::Arc;
-
-use crate::history::History;
-use crate::model::Model;
 use crate::phrase;
-use crate::policy::{Policy, Size, When};
-use crate::reason::Reason;
-use crate::summary::{Mode, Placement, Schema, Summary};
+use crate::policy::{Size, When};
+use crate::reason::{Reason, Reasons};
 use crate::validity;
 use crate::warning::{Warning, WarningKind};
 use generation::Counts;
-
-/// Everything a plan depends on.
-#[derive(Clone, Copy, Debug)]
-pub struct Input<'a> {
-    /// The conversation.
-    pub history: &'a History,
-    /// What was sent so far.
-    pub generation: &'a Generation,
-    /// When to fold, and how.
-    pub policy: &'a Policy,
-    /// The tokens that the call may use.
-    pub budget: Budget,
-    /// The model that is called.
-    pub model: &'a Model,
-    /// Summaries that earlier plans wanted and that were made since.
-    pub summaries: &'a [Summary],
-    /// What every fold keeps.
-    pub keep: Keep<'a>,
-    /// A request to fold now, whether or not a fold is due.
-    pub requested: Option<RequestedFold<'a>>,
-    /// The passages of earlier messages that the caller found for the newest user message, best
-    /// first ([`Policy::search`]). `None` if it did not search: then the stage that quotes them
-    /// searches the history by words.
-    pub recalled: Option<&'a [Passage]>,
-}
-
-/// What every fold keeps.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Keep<'a> {
-    /// The indexes of the pinned messages.
-    pub pins: &'a [usize],
-    /// Lines that the summary block must contain verbatim: open todos, pending approvals. A line
-    /// that its text already contains is not repeated.
-    pub lines: &'a [String],
-}
-
-impl<'a> Input<'a> {
-    /// Creates an input without summaries, pins, a requested fold or passages.
-    #[must_use]
-    pub const fn new(
-        history: &'a History,
-        generation: &'a Generation,
-        policy: &'a Policy,
-        budget: Budget,
-        model: &'a Model,
-    ) -> Self {
-        Self {
-            history,
-            generation,
-            policy,
-            budget,
-            model,
-            summaries: &[],
-            keep: Keep { pins: &[], lines: &[] },
-            requested: None,
-            recalled: None,
-        }
-    }
-}
 
 /// What to send next.
 #[derive(Clone, Debug)]
@@ -112,8 +65,8 @@ pub struct Plan {
     /// The new slots: those of the new messages for an extension, all slots for a fold.
     pub slots: Vec<Slot>,
     /// A summary that would be better than the digest in this plan.
-    pub wanted: Option<Wanted>,
-    /// The token counts.
+    pub wanted: Option<SummaryRequest>,
+    /// How large the context is, and how large it may be.
     pub tokens: Figures,
     /// Why a fold left as many tokens as it did; `None` for an extension.
     pub fold_report: Option<FoldReport>,
@@ -123,7 +76,7 @@ pub struct Plan {
     covered: usize,
     marks: Marks,
     /// The size at which a fold was tried and did not free enough.
-    ineffective_at: Option<usize>,
+    ineffective_fold_tokens: Option<usize>,
 }
 
 /// What a plan does with what was sent so far.
@@ -134,89 +87,25 @@ pub enum Action {
     Extend,
     /// Starts a new generation.
     Fold {
-        /// Why, for people.
-        reason: String,
-        /// The tokens of the context without the fold.
+        /// Why.
+        reasons: Reasons,
+        /// The tokens of the context without the fold, as the local counter counts, unlike
+        /// [`Plan::tokens`].
         from: usize,
     },
 }
 
-/// A summary that the planner would use if the caller obtained it.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Wanted {
-    /// The indexes of the messages to summarize.
-    pub sources: Vec<usize>,
-    /// The most tokens it may take.
-    pub max_tokens: usize,
-    /// The tokens of the messages that it replaces.
-    pub replaces: usize,
-    /// The prompt, and what the reply must contain.
-    pub schema: Arc<Schema>,
-    /// Whether the call should wait for it.
-    pub mode: Mode,
-    /// Where it goes in the context.
-    pub placement: Placement,
-    /// When an earlier summary is good enough.
-    pub update: Update,
-}
-
-/// When a summary is updated.
-#[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Update {
-    /// The fewest new messages that are worth an update.
-    pub messages: usize,
-    /// The share of the summary's tokens that the new messages must exceed.
-    pub ratio: Size,
-    /// Whether the context is so far above the high mark that the update cannot wait.
-    pub is_pressing: bool,
-}
-
-impl Wanted {
-    /// Returns the request for a summary that was wanted in an earlier process.
-    #[must_use]
-    pub const fn restored(
-        sources: Vec<usize>,
-        max_tokens: usize,
-        replaces: usize,
-        schema: Arc<Schema>,
-    ) -> Self {
-        let mode = Mode::Background;
-        let placement = Placement::Prefix;
-        let update = Update { messages: 0, ratio: Size::Tokens(0), is_pressing: true };
-        Self { sources, max_tokens, replaces, schema, mode, placement, update }
-    }
-
-    /// Returns whether this summary is worth making, although there is an `earlier` one of some of
-    /// its messages. If not, a digest of the new messages goes with the earlier one.
-    #[must_use]
-    pub fn is_worth_making(&self, history: &History, earlier: &Summary) -> bool {
-        let Update { messages, ratio, is_pressing } = self.update;
-        let is_new = |source: &&usize| earlier.sources.binary_search(source).is_err();
-        let new: Vec<usize> = self.sources.iter().filter(is_new).copied().collect();
-        let new_tokens: usize = new.iter().map(|&source| history.message_tokens(source)).sum();
-        let summary_tokens = history.counter().text(&earlier.text).max(1);
-        !new.is_empty()
-            && (is_pressing || new.len() >= messages && new_tokens > ratio.of(summary_tokens))
-    }
-
-    /// Returns the wanted summary with this text.
-    #[must_use]
-    pub fn summary(&self, text: impl Into<String>) -> Summary {
-        Summary { sources: self.sources.clone(), text: text.into() }
-    }
-}
-
-/// The token counts of a plan.
+/// The token counts of a plan, as the provider counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[non_exhaustive]
 pub struct Figures {
     /// The whole history, with tool definitions.
-    pub before: usize,
+    #[serde(rename = "before")]
+    pub history: usize,
     /// The context that is sent, with tool definitions.
-    pub after: usize,
-    /// The most that may be sent.
+    #[serde(rename = "after")]
+    pub context: usize,
+    /// The window for the prompt, including the [margin](Input::margin) that plans leave free.
     pub window: usize,
     /// The high mark: a fold starts above it.
     pub high: usize,
@@ -229,24 +118,29 @@ impl Figures {
     #[must_use]
     pub fn reduction(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^52")]
-        let share_sent = self.after as f64 / self.before as f64;
-        if self.before > self.after { 1.0 - share_sent } else { 0.0 }
+        let share_sent = self.context as f64 / self.history as f64;
+        if self.history > self.context { 1.0 - share_sent } else { 0.0 }
     }
 }
 
-/// Plans the next call. A history of which only the end is loaded is never folded; use [`extend()`]
-/// to find out whether a fold is due.
+/// Plans the next call. A history of which only the end is loaded is never folded: if a fold is
+/// due, the plan is an extension. [`extend()`] returns `None` when the whole history is needed.
 #[must_use]
 pub fn plan(input: &Input<'_>) -> Plan {
     match decide(input) {
         Decision::Extend(plan) => plan,
-        Decision::Fold { marks, unfolded, reason } => {
+        Decision::Fold { marks, unfolded, reasons } => {
             let folded =
-                input.history.is_whole().then(|| fold::fold(input, &marks, unfolded, reason));
+                input.history.is_whole().then(|| fold::fold(input, &marks, unfolded, reasons));
             let worthwhile = folded.filter(|plan| is_worthwhile(input, &marks, unfolded, plan));
             let plan = worthwhile.unwrap_or_else(|| {
-                let tried_at = input.history.is_whole().then_some(unfolded);
-                extension(extend::new_slots(input, &marks), unfolded, marks, tried_at)
+                let ineffective_fold_tokens = input.history.is_whole().then_some(unfolded);
+                extension(
+                    extend::new_slots(input, &marks),
+                    unfolded,
+                    marks,
+                    ineffective_fold_tokens,
+                )
             });
             finish(input, plan)
         }
@@ -268,7 +162,7 @@ pub fn extend(input: &Input<'_>) -> Option<Plan> {
 fn searches_history(input: &Input<'_>) -> bool {
     let is_new = |message: usize| message >= input.generation.covered();
     !input.history.is_whole()
-        && input.recalled.is_none()
+        && input.found_passages.is_none()
         && input.history.latest_user().is_some_and(is_new)
         && input.policy.search().is_some()
 }
@@ -280,7 +174,7 @@ enum Decision {
     Fold {
         marks: Marks,
         unfolded: usize,
-        reason: String,
+        reasons: Reasons,
     },
 }
 
@@ -291,23 +185,23 @@ fn decide(input: &Input<'_>) -> Decision {
     let unfolded = input.generation.tokens() + added.tokens + input.budget.tools;
     let due = reason_to_fold(input, &marks, &added, unfolded)
         .filter(|_| may_fold(input, &marks, unfolded));
-    let reason = input.requested.map(|requested| requested.reason.to_owned()).or(due);
-    match reason {
-        // A fold makes its own slots. These are dropped here, because a long first extension has
-        // many of them.
-        Some(reason) => {
+    let requested = input.requested_fold.map(|requested| requested.reasons.clone());
+    match requested.or_else(|| due.map(Reasons::from)) {
+        // A fold makes its own slots, so `slots` is freed on return: the first extension of a long
+        // conversation has many. If the fold is rejected, `plan` makes them again.
+        Some(reasons) => {
             // In a fold on request, percentages apply to the current context, not to the window, so
             // that it also shrinks a context that is half full.
             let used = unfolded.saturating_sub(marks.fixed);
-            let marks = match input.requested {
-                Some(RequestedFold { level: FoldLevel::Fold, .. })
+            let marks = match input.requested_fold {
+                Some(FoldRequest { level: FoldLevel::ByPolicy, .. })
                     if matches!(input.policy.fold.high, Size::Share(_)) =>
                 {
                     marks.limited(&input.policy.fold, used)
                 }
                 _ => marks,
             };
-            Decision::Fold { marks, unfolded, reason }
+            Decision::Fold { marks, unfolded, reasons }
         }
         None => Decision::Extend(finish(input, extension(slots, unfolded, marks, None))),
     }
@@ -334,26 +228,34 @@ fn marks_of(input: &Input<'_>) -> Marks {
     // A mark in tokens is an explicit limit, so it is never lowered.
     if input.budget.cold && matches!(rule.high, Size::Share(_)) {
         // The whole prompt is written to the cache anyway, so a fold costs nothing extra now. It is
-        // done once the context is half-way between the marks.
+        // done once the context is halfway between the marks.
         marks.high = marks.low + (marks.high - marks.low) / 2;
     }
     marks
 }
 
-/// Fills in what both kinds of plans share: figures as the provider counts, and the check.
+/// Fills in what both kinds of plans share: the check, and how many messages have a slot. Until
+/// here all token counts of a plan are those of the local counter; from here on they are the
+/// provider's.
 fn finish(input: &Input<'_>, mut plan: Plan) -> Plan {
     plan.covered = input.history.len();
-    plan.tokens = figures(input, &plan.marks, plan.tokens.after);
-    let calibrated = |tokens| input.budget.calibration.correct(tokens);
-    plan.fold_report = plan.fold_report.map(|fold_report| fold_report.corrected(calibrated));
+    plan.tokens = figures(input, &plan.marks, plan.tokens.context);
+    let to_provider_tokens = |tokens| input.budget.calibration.to_provider_tokens(tokens);
+    plan.fold_report =
+        plan.fold_report.map(|fold_report| fold_report.in_provider_tokens(to_provider_tokens));
     check(input, &mut plan);
     plan
 }
 
-/// Returns a plan that appends these slots. `ineffective_at` is the size at which a fold was tried
-/// and did not free enough.
-fn extension(slots: Vec<Slot>, after: usize, marks: Marks, ineffective_at: Option<usize>) -> Plan {
-    let tokens = Figures { after, ..Figures::default() };
+/// Returns a plan that appends these slots. `ineffective_fold_tokens` is the size at which a fold
+/// was tried and did not free enough.
+fn extension(
+    slots: Vec<Slot>,
+    context: usize,
+    marks: Marks,
+    ineffective_fold_tokens: Option<usize>,
+) -> Plan {
+    let tokens = Figures { context, ..Figures::default() };
     Plan {
         action: Action::Extend,
         slots,
@@ -363,19 +265,19 @@ fn extension(slots: Vec<Slot>, after: usize, marks: Marks, ineffective_at: Optio
         warnings: Vec::new(),
         covered: 0,
         marks,
-        ineffective_at,
+        ineffective_fold_tokens,
     }
 }
 
-fn figures(input: &Input<'_>, marks: &Marks, after: usize) -> Figures {
-    let calibrated = |tokens| input.budget.calibration.correct(tokens);
-    let before = calibrated(input.history.tokens() + input.budget.tools);
+fn figures(input: &Input<'_>, marks: &Marks, context: usize) -> Figures {
+    let to_provider_tokens = |tokens| input.budget.calibration.to_provider_tokens(tokens);
+    let rule = &input.policy.fold;
     Figures {
-        before,
-        after: calibrated(after),
-        window: input.budget.window,
-        high: calibrated(marks.high),
-        low: calibrated(marks.low),
+        history: to_provider_tokens(input.history.tokens() + input.budget.tools),
+        context: to_provider_tokens(context),
+        window: input.budget.window + input.margin,
+        high: marks.for_display(marks.high, Some(rule.high), &input.budget.calibration),
+        low: marks.for_display(marks.low, rule.low.or(Some(rule.high)), &input.budget.calibration),
     }
 }
 
@@ -385,13 +287,18 @@ fn reason_to_fold(
     marks: &Marks,
     added: &Counts,
     unfolded: usize,
-) -> Option<String> {
+) -> Option<Reason> {
     let rule = &input.policy.fold;
-    let calibrated = |tokens| input.budget.calibration.correct(tokens);
+    let to_provider_tokens = |tokens| input.budget.calibration.to_provider_tokens(tokens);
     if unfolded > marks.window {
-        let reason =
-            Reason::OverWindow { tokens: calibrated(unfolded), window: input.budget.window };
-        return Some(reason.into());
+        let tokens = to_provider_tokens(unfolded);
+        let margin = input.margin;
+        let window = input.budget.window + margin;
+        return Some(if tokens > window || margin == 0 {
+            Reason::OverWindow { tokens, window }
+        } else {
+            Reason::OverMargin { tokens, window, margin }
+        });
     }
     let messages = input.generation.messages() + added.messages;
     if input.generation.number == 0 && messages <= rule.min_messages {
@@ -408,40 +315,54 @@ fn reason_to_fold(
         return None;
     }
     if unfolded > marks.high {
-        let tokens = calibrated(unfolded);
-        let high = calibrated(marks.high);
-        let reason = match input.budget.cold {
-            true => Reason::OverHighMarkCold { tokens, high },
-            false => Reason::OverHighMark { tokens, high },
-        };
-        return Some(reason.into());
+        let high = marks.for_display(marks.high, Some(rule.high), &input.budget.calibration);
+        // Rounding must not show a size that is not above the mark.
+        let tokens = to_provider_tokens(unfolded).max(high + 1);
+        return Some(if input.budget.cold {
+            Reason::OverHighMarkCold { tokens, high }
+        } else {
+            Reason::OverHighMark { tokens, high }
+        });
     }
+    // `fold.messages = 1` means "check at every call", and `fold.turns = 1` "at every turn". They
+    // are not limits. If the limit of a stage is exceeded, that limit is the reason shown.
     if rule.messages > 0 && messages > rule.messages {
-        return Some(Reason::ManyMessages { messages, max: rule.messages }.into());
+        return Some(match (rule.messages, input.policy.limit()) {
+            (1, Some(CountLimit::Messages(max))) if messages > max => {
+                Reason::ManyMessages { messages, max }
+            }
+            (1, _) => Reason::EveryCall,
+            (max, _) => Reason::ManyMessages { messages, max },
+        });
     }
     let turns = input.generation.turns() + added.turns;
-    (rule.turns > 0 && turns > rule.turns).then(|| match rule.turns {
-        // Not a limit: the stages decide whether something is too long.
-        1 => Reason::EveryTurn.into(),
-        max => Reason::ManyTurns { turns, max }.into(),
+    (rule.turns > 0 && turns > rule.turns).then(|| match (rule.turns, input.policy.limit()) {
+        (1, Some(CountLimit::Turns(max))) if turns > max => Reason::ManyTurns { turns, max },
+        (1, _) => Reason::EveryTurn,
+        (max, _) => Reason::ManyTurns { turns, max },
     })
 }
 
 /// Returns whether a fold is worth doing. It must free its share of what can be freed (`fold.free`,
 /// a tenth by default), or it would only invalidate the cache. A fold that brings the context into
-/// the window is always worth it.
+/// the window is always worth it, and so is one on request that frees anything or that puts a
+/// supplied summary in place. Below the high mark a fold must shorten the messages themselves: what
+/// is saved only by writing the summary block anew does not count.
 fn is_worthwhile(input: &Input<'_>, marks: &Marks, unfolded: usize, plan: &Plan) -> bool {
-    let freed = unfolded.saturating_sub(plan.tokens.after);
+    let freed = unfolded.saturating_sub(plan.tokens.context);
     let foldable = unfolded.saturating_sub(marks.fixed);
-    let rescues = unfolded > marks.window && plan.tokens.after <= marks.window;
+    let makes_it_fit = unfolded > marks.window && plan.tokens.context <= marks.window;
     // A caller that supplies a summary wants it in place, even if it is longer than the digest.
-    let adds_summary = input.requested.is_some()
+    let adds_summary = input.requested_fold.is_some()
         && !input.summaries.is_empty()
-        && plan.tokens.after <= marks.window;
-    let frees_on_request = input.requested.is_some() && freed > 0;
-    adds_summary
-        || frees_on_request
-        || freed > 0 && (freed >= input.policy.fold.free.at_least(foldable) || rescues)
+        && plan.tokens.context <= marks.window;
+    let frees_on_request = input.requested_fold.is_some() && freed > 0;
+    let block_tokens = plan.fold_report.as_ref().map_or(0, |report| report.block);
+    let message_tokens_before = unfolded.saturating_sub(input.generation.block_tokens());
+    let message_tokens = plan.tokens.context - block_tokens;
+    let shortens = unfolded > marks.high || message_tokens < message_tokens_before;
+    let frees_enough = freed >= input.policy.fold.free.of_rounded_up(foldable) || makes_it_fit;
+    adds_summary || frees_on_request || (freed > 0 && shortens && frees_enough)
 }
 
 /// Checks the plan against the rules for every wire. A violation is a bug in this crate, so it is
@@ -462,13 +383,13 @@ fn check(input: &Input<'_>, plan: &mut Plan) {
             ),
         ));
     }
-    if plan.tokens.after > plan.tokens.window
+    if plan.tokens.context > plan.tokens.window
         && !plan.warnings.iter().any(|warning| warning.kind == WarningKind::Budget)
     {
         let text = phrase!(
             "warning-over-window",
             "the context has {tokens} tokens, more than the {window} available for the prompt",
-            tokens = plan.tokens.after,
+            tokens = plan.tokens.context,
             window = plan.tokens.window
         );
         plan.warnings.push(Warning::new(WarningKind::Budget, text));

@@ -2,20 +2,20 @@
 //! unchanged. The provider's cache still holds it after a fold, while the rest of the block is
 //! written again.
 
-use super::listed_values::{list_parts, list_values};
+use super::listed_values::Values;
 use crate::draft::{Draft, Slot, Treatment};
 use crate::history::{History, View};
 use crate::ledger::{Listing, Shown};
 use crate::message::{Message, Part, Role};
 use crate::reason::Reason;
-use crate::summary::{REFERENCE_ONLY, Summarise};
+use crate::summary::{Frame, Summarize};
 
 /// The percentage of a list that must still be useful if it is sent again. A value is not useful if
-/// it is shown elsewhere or would not be listed today.
+/// it is shown elsewhere or would not be listed now.
 const USEFUL_PERCENT: usize = 80;
 
 /// A list with fewer tokens than this is not worth a message of its own.
-const MIN_TOKENS: usize = 200;
+const MIN_LIST_TOKENS: usize = 200;
 
 /// Tokens that the message and the end of the list take.
 const FRAME_TOKENS: usize = 8;
@@ -32,36 +32,41 @@ impl StableLedger {
     /// Writes a ledger of at most `budget` tokens for the values that neither the kept messages nor
     /// `text` show. Returns its stable part, if the policy wants one, and the rest. The stable part
     /// is the one of `earlier` as long as that is still useful.
-    pub(super) fn split(
+    pub(super) fn write_or_reuse(
         draft: &Draft<'_>,
-        settings: &Summarise,
+        settings: &Summarize,
+        values: &Values<'_>,
         earlier: Option<&Slot>,
         text: &str,
         budget: usize,
     ) -> (Option<Self>, Listing) {
         let counter = draft.history.counter();
-        let head =
-            format!("{}\n[values from earlier messages; {REFERENCE_ONLY}]", settings.heading);
-        let frame_tokens = counter.text(&head) + FRAME_TOKENS;
+        let frame = Frame::of(draft.history);
+        let header = format!("{}\n{}", frame.stable_header(settings), frame.ledger);
+        let frame_tokens = counter.text(&header) + FRAME_TOKENS;
         let stable_tokens = draft.marks.tokens(settings.stable).min(budget);
-        if stable_tokens < MIN_TOKENS {
-            return (None, list_values(draft, text, budget));
+        if stable_tokens < MIN_LIST_TOKENS {
+            return (None, values.list(text, budget));
         }
-        let budget = budget.saturating_sub(frame_tokens);
-        let (best, rest) = list_parts(draft, text, budget, stable_tokens);
+        let list_tokens = budget.saturating_sub(frame_tokens);
+        let (first, rest) = values.list_parts(text, list_tokens, stable_tokens);
         if let Some(stable) = earlier.and_then(|slot| Self::of(draft, slot)) {
             let tokens = counter.text(&stable.text);
-            if tokens <= budget + frame_tokens && stable.is_useful([&best.text, &rest.text]) {
-                let text = format!("{text}\n{}", stable.text);
-                let rest = list_values(draft, &text, budget + frame_tokens - tokens);
-                return (Some(stable), rest);
+            if tokens <= list_tokens + frame_tokens && stable.is_useful([&first.text, &rest.text]) {
+                let shown = format!("{text}\n{}", stable.text);
+                let others = values.list(&shown, list_tokens + frame_tokens - tokens);
+                return (Some(stable), others);
             }
         }
-        if counter.text(&best.text) < MIN_TOKENS || rest.values.is_empty() {
-            return (None, list_values(draft, text, budget + frame_tokens));
+        if counter.text(&first.text) < MIN_LIST_TOKENS || rest.values.is_empty() {
+            return (None, values.list(text, list_tokens + frame_tokens));
         }
-        let text = format!("{head}\n{}\n---", best.text);
-        (Some(Self { text, listed: best.values, is_reused: false }), rest)
+        let stable = Self {
+            text: format!("{header}\n{}\n---", first.text),
+            listed: first.values,
+            is_reused: false,
+        };
+        (Some(stable), rest)
     }
 
     /// Returns the list that a slot of the last generation sent.
@@ -71,15 +76,12 @@ impl StableLedger {
         Some(Self { text, listed: slot.listed.clone(), is_reused: true })
     }
 
-    /// Returns whether enough of its values are among those that would be listed today.
-    fn is_useful(&self, today: [&str; 2]) -> bool {
+    /// Returns whether enough of its values are among those that would be listed now.
+    fn is_useful(&self, now: [&str; 2]) -> bool {
         let mut shown = Shown::default();
-        today.into_iter().for_each(|text| shown.add(text));
-        let length = |values: &mut dyn Iterator<Item = &String>| -> usize {
-            values.map(|value| value.len() + 1).sum()
-        };
-        let useful = length(&mut self.listed.iter().filter(|value| shown.has(value)));
-        useful * 100 >= length(&mut self.listed.iter()) * USEFUL_PERCENT
+        now.into_iter().for_each(|text| shown.add(text));
+        let useful = self.listed.iter().filter(|value| shown.has(value));
+        listed_bytes(useful) * 100 >= listed_bytes(&self.listed) * USEFUL_PERCENT
     }
 
     /// Returns the slot that sends it.
@@ -91,9 +93,14 @@ impl StableLedger {
             sources: Vec::new(),
             treatment: Treatment::Summary,
             tokens,
-            reason: reason.into(),
+            reasons: reason.into(),
             views: vec![view],
             listed: self.listed.clone(),
         }
     }
+}
+
+/// Returns the length of a list of these values.
+fn listed_bytes<'a>(values: impl IntoIterator<Item = &'a String>) -> usize {
+    values.into_iter().map(|value| value.len() + 1).sum()
 }

@@ -6,15 +6,17 @@ use super::Generation;
 use crate::draft::{Marks, Slot, Treatment};
 use crate::history::{History, View};
 use crate::message::Message;
+use crate::reason::Reasons;
 
-/// The counts of a generation after a plan, in stored form.
+/// The counts of a generation after a plan, in stored form. Its slots are stored one by one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Head {
     /// The number of folds before it.
     pub number: u64,
     /// Why it was started.
-    pub reason: String,
+    #[serde(default, alias = "reason", skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
     /// How many messages of the history have a slot.
     pub covered: usize,
     /// The tokens of what was sent, without tool definitions.
@@ -25,11 +27,12 @@ pub struct Head {
     #[serde(rename = "settled")]
     pub(super) marks: Option<Marks>,
     #[serde(rename = "refused")]
-    pub(super) ineffective_at: Option<usize>,
+    pub(super) ineffective_fold_tokens: Option<usize>,
 }
 
 /// A slot in stored form.
 #[derive(Clone, Debug, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct StoredSlot {
     /// The indexes of the messages it covers.
     pub sources: Vec<usize>,
@@ -37,21 +40,21 @@ pub struct StoredSlot {
     pub treatment: Treatment,
     /// The tokens it takes.
     pub tokens: usize,
-    /// Why, for people.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub reason: String,
+    /// Why.
+    #[serde(default, alias = "reason", skip_serializing_if = "Reasons::is_empty")]
+    pub reasons: Reasons,
     /// The messages that were sent for it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub items: Vec<StoredItem>,
+    #[serde(rename = "items", default, skip_serializing_if = "Vec::is_empty")]
+    pub views: Vec<StoredView>,
     /// The values listed in its ledger.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub listed: Vec<String>,
 }
 
-/// A message that was sent, in stored form.
+/// A [`View`], a message that was sent, in stored form.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum StoredItem {
+pub enum StoredView {
     /// The message of the history at this index, unchanged.
     Source(usize),
     /// A message that was repaired, shortened or made for the context.
@@ -64,13 +67,13 @@ impl Generation {
     pub fn head(&self) -> Head {
         Head {
             number: self.number,
-            reason: self.reason.clone(),
+            reasons: self.reasons.clone(),
             covered: self.covered,
             tokens: self.tokens,
             messages: self.messages,
             turns: self.turns,
             marks: self.marks,
-            ineffective_at: self.ineffective_at,
+            ineffective_fold_tokens: self.ineffective_fold_tokens,
         }
     }
 
@@ -93,13 +96,32 @@ impl Generation {
             sources: slot.sources,
             treatment: slot.treatment,
             tokens: slot.tokens,
-            reason: slot.reason,
-            views: slot.items.into_iter().map(|item| restore(item, &mut source)).collect(),
+            reasons: slot.reasons,
+            views: slot.views.into_iter().map(|view| restore(view, &mut source)).collect(),
             listed: slot.listed,
         });
         let slots = slots.collect();
-        let Head { number, reason, covered, tokens, messages, turns, marks, ineffective_at } = head;
-        Self { number, reason, slots, covered, tokens, messages, turns, marks, ineffective_at }
+        let Head {
+            number,
+            reasons,
+            covered,
+            tokens,
+            messages,
+            turns,
+            marks,
+            ineffective_fold_tokens,
+        } = head;
+        Self {
+            number,
+            reasons,
+            slots,
+            covered,
+            tokens,
+            messages,
+            turns,
+            marks,
+            ineffective_fold_tokens,
+        }
     }
 
     /// Returns every view that was sent, and for each whether all messages of its slot come before
@@ -113,23 +135,23 @@ impl Generation {
 }
 
 fn store(history: &History, slot: &Slot) -> StoredSlot {
-    let item = |view: &View| match view {
-        View::Source(index) if !history.is_repaired(*index) => Some(StoredItem::Source(*index)),
-        other => other.message(history).cloned().map(Box::new).map(StoredItem::Made),
+    let stored = |view: &View| match view {
+        View::Source(index) if !history.is_repaired(*index) => Some(StoredView::Source(*index)),
+        other => other.message(history).cloned().map(Box::new).map(StoredView::Made),
     };
     StoredSlot {
         sources: slot.sources.clone(),
         treatment: slot.treatment,
         tokens: slot.tokens,
-        reason: slot.reason.clone(),
-        items: slot.views.iter().filter_map(item).collect(),
+        reasons: slot.reasons.clone(),
+        views: slot.views.iter().filter_map(stored).collect(),
         listed: slot.listed.clone(),
     }
 }
 
-fn restore(item: StoredItem, source: &mut impl FnMut(usize) -> Option<Message>) -> View {
-    match item {
-        StoredItem::Source(index) => source(index).map_or(View::Source(index), View::made),
-        StoredItem::Made(message) => View::made(*message),
+fn restore(view: StoredView, source: &mut impl FnMut(usize) -> Option<Message>) -> View {
+    match view {
+        StoredView::Source(index) => source(index).map_or(View::Source(index), View::made),
+        StoredView::Made(message) => View::made(*message),
     }
 }

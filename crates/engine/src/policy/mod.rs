@@ -6,21 +6,22 @@ mod preset;
 pub use crate::setting::{
     Allowed, By, FOLD_KEYS, FoldRule, Key, PolicyError, Resume, Size, Threshold, When,
 };
-pub use preset::{PRESETS, Preset};
+pub use preset::{DEFAULT_POLICY, PRESETS, Preset};
 
 use std::sync::Arc;
 
-use crate::draft::{Search, Stage};
+use crate::draft::{CountLimit, Search, Stage};
 use crate::ledger::Weights;
 use crate::phrase;
 use crate::phrase::Phrase;
 use crate::setting;
 use crate::stage;
+use crate::summary::Mode;
 
 /// When to fold, and which stages run.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// The name.
+    /// The preset or file that it was read from.
     pub name: String,
     /// What it does, for people.
     pub about: String,
@@ -40,7 +41,7 @@ impl Policy {
     /// Returns the preset with this name.
     ///
     /// # Errors
-    /// If there is no such preset.
+    /// If the preset does not exist.
     pub fn preset(name: &str) -> Result<Self, PolicyError> {
         Self::preset_with(name, &[])
     }
@@ -48,7 +49,7 @@ impl Policy {
     /// Returns the preset with this name and some of its keys changed.
     ///
     /// # Errors
-    /// If there is no such preset, or if a key or value is invalid.
+    /// If the preset does not exist, or if a key or value is invalid.
     pub fn preset_with(name: &str, settings: &[(String, String)]) -> Result<Self, PolicyError> {
         Self::read(Preset::named(name)?.text, settings)
     }
@@ -60,6 +61,7 @@ impl Policy {
     pub fn read(text: &str, settings: &[(String, String)]) -> Result<Self, PolicyError> {
         let mut table: toml::Table =
             text.parse().map_err(|error: toml::de::Error| PolicyError::Syntax(message(&error)))?;
+        use_current_names(&mut table);
         for (key, value) in settings {
             set(&mut table, key, value)?;
         }
@@ -73,6 +75,21 @@ impl Policy {
         self.stages.iter().find_map(|stage| stage.search())
     }
 
+    /// Returns whether a fold reads the texts of messages that it will not send: to have a model
+    /// summarize them, or to quote them.
+    #[must_use]
+    pub fn reads_dropped(&self) -> bool {
+        let mut summaries = self.stages.iter().filter_map(|stage| stage.summary());
+        summaries.any(|summary| summary.mode != Mode::Digest) || self.search().is_some()
+    }
+
+    /// Returns the number of messages or turns above which it drops the oldest ones, if it has one.
+    #[must_use]
+    pub fn limit(&self) -> Option<CountLimit> {
+        let summarizes = self.stages.iter().any(|stage| stage.summary().is_some());
+        self.stages.iter().find_map(|stage| stage.limit(summarizes))
+    }
+
     /// Returns the policy as TOML, with all changed keys.
     #[must_use]
     pub fn text(&self) -> &str {
@@ -83,6 +100,7 @@ impl Policy {
     #[must_use]
     pub fn setting(&self, key: &str) -> Option<toml::Value> {
         let (section, name) = key.split_once('.')?;
+        let section = stage::current_name(section);
         self.text.parse::<toml::Table>().ok()?.get(section)?.get(name).cloned()
     }
 
@@ -119,7 +137,7 @@ impl Policy {
             kept: kept_share(table),
         };
         policy.warnings =
-            policy.stages.iter().filter_map(|stage| stage.concern(&policy.fold)).collect();
+            policy.stages.iter().filter_map(|stage| stage.settings_warning(&policy.fold)).collect();
         Ok(policy)
     }
 }
@@ -148,7 +166,7 @@ fn kept_share(table: &toml::Table) -> u32 {
     }
     let newest = tokens(most).midpoint(tokens(size("window", "tokens_min").or(most)));
     let block = tokens(size("summarise", "max")) + tokens(size("summarise", "ledger"));
-    u32::try_from((newest + block) * 10_000 / LARGE_CONTEXT).unwrap_or(u32::MAX)
+    u32::try_from((newest + block) * setting::WHOLE as usize / LARGE_CONTEXT).unwrap_or(u32::MAX)
 }
 
 fn section<'a>(table: &'a toml::Table, name: &str) -> Option<&'a toml::Table> {
@@ -156,18 +174,17 @@ fn section<'a>(table: &'a toml::Table, name: &str) -> Option<&'a toml::Table> {
 }
 
 fn stage_names(table: &toml::Table) -> Result<Vec<String>, PolicyError> {
-    let invalid = |value: String| PolicyError::BadValue {
-        key: "stages".into(),
-        value,
-        allowed: phrase!("allowed-stages", "a list of stage names, each once"),
-    };
-    let value = table.get("stages").ok_or_else(|| invalid("(missing)".into()))?;
+    let key = || "stages".to_owned();
+    let allowed = || phrase!("allowed-stages", "a list of stage names, each at most once");
+    let invalid = |value: String| PolicyError::BadValue { key: key(), value, allowed: allowed() };
+    let missing = || PolicyError::MissingKey { key: key(), allowed: allowed() };
+    let value = table.get("stages").ok_or_else(missing)?;
     let list = value.as_array().ok_or_else(|| invalid(value.to_string()))?;
     let mut names: Vec<String> = Vec::new();
     for item in list {
         let name = item.as_str().ok_or_else(|| invalid(item.to_string()))?;
         if names.iter().any(|known| known == name) {
-            return Err(invalid(format!("{name:?} twice")));
+            return Err(invalid(value.to_string()));
         }
         stage::spec(name)?;
         names.push(name.to_owned());
@@ -221,6 +238,27 @@ fn drop_unused_sections(table: &mut toml::Table) {
     });
 }
 
+/// Replaces older names of stages, in the list and as sections.
+fn use_current_names(table: &mut toml::Table) {
+    if let Some(stages) = table.get_mut("stages").and_then(toml::Value::as_array_mut) {
+        for stage in stages {
+            if let toml::Value::String(name) = stage {
+                *name = stage::current_name(name).to_owned();
+            }
+        }
+    }
+    let sections: Vec<String> = table.keys().cloned().collect();
+    for name in sections {
+        let current = stage::current_name(&name);
+        if current != name
+            && !table.contains_key(current)
+            && let Some(section) = table.remove(&name)
+        {
+            table.insert(current.to_owned(), section);
+        }
+    }
+}
+
 /// Sets `section.key` or a top-level key. A value that is not valid TOML is taken as a text.
 fn set(table: &mut toml::Table, key: &str, value: &str) -> Result<(), PolicyError> {
     let parsed = toml::from_str::<toml::Table>(&format!("value = {value}")).ok();
@@ -237,10 +275,12 @@ fn set(table: &mut toml::Table, key: &str, value: &str) -> Result<(), PolicyErro
         }
         table.insert(key.into(), value);
         if key == "stages" {
+            use_current_names(table);
             drop_unused_sections(table);
         }
         return Ok(());
     };
+    let name = stage::current_name(name);
     let section = table.entry(name).or_insert_with(|| toml::Value::Table(toml::Table::new()));
     let toml::Value::Table(section) = section else {
         return Err(PolicyError::UnknownKey {
@@ -332,6 +372,25 @@ mod tests {
         assert!(error.contains("not among the stages"), "{error}");
     }
 
+    /// Sessions, preferences and policy files keep the name `digest`.
+    #[test]
+    fn the_old_name_of_a_stage_works_everywhere() {
+        let preset = |key: &str| Policy::preset_with("init", &[(key.to_owned(), "7".to_owned())]);
+        let policy = preset("digest.keep_turns").unwrap();
+        assert_eq!(policy.text(), preset("answers.keep_turns").unwrap().text());
+        assert_eq!(policy.setting("digest.keep_turns"), Some(7.into()));
+        let file = "stages = ['digest']\n[digest]\nover = 500\n";
+        let current = "stages = ['answers']\n[answers]\nover = 500\nkeep_turns = 2\n";
+        for key in ["digest.keep_turns", "answers.keep_turns"] {
+            let set = Policy::read(file, &[(key.to_owned(), "2".to_owned())]).unwrap();
+            assert_eq!(set.text(), Policy::read(current, &[]).unwrap().text());
+        }
+        let stages = |stages: &str| Policy::read(current, &[("stages".into(), stages.into())]);
+        assert_eq!(stages("['digest']").unwrap().setting("answers.keep_turns"), Some(2.into()));
+        assert!(stages("['digest', 'answers']").is_err());
+        assert!(preset("digest.keep_turn").is_err());
+    }
+
     #[test]
     fn unknown_presets_and_stages_are_rejected_with_the_known_ones() {
         let error = Policy::preset("autox").unwrap_err().to_string();
@@ -339,7 +398,7 @@ mod tests {
         let error = Policy::read("stages = [\"squeeze\"]", &[]).unwrap_err().to_string();
         assert!(error.contains("squeeze") && error.contains("summarise"), "{error}");
         let error = Policy::read("stages = [\"cap\", \"cap\"]", &[]).unwrap_err().to_string();
-        assert!(error.contains("twice"), "{error}");
+        assert!(error.contains("each at most once"), "{error}");
     }
 
     /// C3.3: the low mark is lower than the high mark.

@@ -6,7 +6,7 @@ use crate::setting::PolicyError;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Preset {
-    /// The name.
+    /// The name that configs and commands use.
     pub name: &'static str,
     /// The TOML text, with comments.
     pub text: &'static str,
@@ -20,6 +20,9 @@ macro_rules! presets {
         }),*]
     };
 }
+
+/// The preset that is used if no policy is chosen.
+pub const DEFAULT_POLICY: &str = "auto";
 
 /// All presets, the default first.
 pub const PRESETS: &[Preset] = presets!(
@@ -41,7 +44,7 @@ impl Preset {
     /// Returns the preset with this name.
     ///
     /// # Errors
-    /// If there is no such preset.
+    /// If the preset does not exist.
     pub fn named(name: &str) -> Result<&'static Self, PolicyError> {
         PRESETS.iter().find(|preset| preset.name == name).ok_or_else(|| {
             PolicyError::UnknownPreset {

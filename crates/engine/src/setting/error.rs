@@ -11,29 +11,37 @@ pub enum PolicyError {
     /// The text is not valid TOML or not a policy.
     #[error("invalid policy: {0}")]
     Syntax(String),
-    /// There is no preset with this name.
+    /// No preset has this name.
     #[error("unknown preset {name:?}; known presets: {known} (or pass a TOML file)")]
     UnknownPreset {
         /// The name that was given.
         name: String,
-        /// The known names.
+        /// The presets that exist, as a list.
         known: String,
     },
-    /// There is no stage with this name.
+    /// No stage has this name.
     #[error("unknown stage {name:?}; known stages: {known}")]
     UnknownStage {
         /// The name that was given.
         name: String,
-        /// The known names.
+        /// The stages that exist, as a list.
         known: String,
     },
-    /// There is no key with this name.
+    /// No key has this name.
     #[error("unknown key {key}; known keys: {known}")]
     UnknownKey {
         /// The key, with its section.
         key: String,
         /// The known keys of that section.
         known: String,
+    },
+    /// A key that every policy must set is missing.
+    #[error("missing key {key}; expected {allowed}")]
+    MissingKey {
+        /// The key.
+        key: String,
+        /// The values that the key accepts.
+        allowed: Phrase,
     },
     /// A value that the key does not accept.
     #[error("invalid value {key} = {value}; expected {allowed}")]

@@ -39,8 +39,9 @@ pub const KEYS: &[Key] = &[
     Key::new(
         "when",
         Allowed::OneOf(&["call", "turn", "high", "window"]),
-        "when to check: before every call, when a turn starts, when a turn starts above the high \
-         mark, or only when the window is exceeded",
+        "when to check: call: before every call; turn: when a turn starts, and when the window is \
+         exceeded; high: when a turn starts, and when the high mark is exceeded; window: only when \
+         the window is exceeded",
     ),
     Key::new(
         "resume",

@@ -22,10 +22,10 @@ pub enum Allowed {
     Flag,
     /// One of these names.
     OneOf(&'static [&'static str]),
-    /// Any text.
+    /// Any string.
     Text,
-    /// A list of texts.
-    Words,
+    /// A list of strings.
+    Texts,
     /// A list of message indices.
     Indices,
 }
@@ -40,7 +40,7 @@ impl Allowed {
             (Self::Threshold, value) => Threshold::parse(value).is_some(),
             (Self::Flag, toml::Value::Boolean(_)) | (Self::Text, toml::Value::String(_)) => true,
             (Self::OneOf(names), toml::Value::String(name)) => names.contains(&name.as_str()),
-            (Self::Words, toml::Value::Array(list)) => list.iter().all(toml::Value::is_str),
+            (Self::Texts, toml::Value::Array(list)) => list.iter().all(toml::Value::is_str),
             (Self::Indices, toml::Value::Array(list)) => {
                 list.iter().all(|item| item.as_integer().is_some_and(|number| number >= 1))
             }
@@ -77,8 +77,8 @@ impl Allowed {
             Self::OneOf(names) => {
                 phrase!("allowed-one-of", "one of {names}", names = names.join(", "))
             }
-            Self::Text => phrase!("allowed-text", "a text"),
-            Self::Words => phrase!("allowed-texts", "a list of texts"),
+            Self::Text => phrase!("allowed-text", "a string"),
+            Self::Texts => phrase!("allowed-texts", "a list of strings"),
             Self::Indices => {
                 phrase!("allowed-message-numbers", "a list of message numbers, from 1")
             }

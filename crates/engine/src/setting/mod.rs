@@ -11,6 +11,7 @@ pub use error::PolicyError;
 pub use fold::{By, FoldRule, KEYS as FOLD_KEYS, Resume, When};
 pub use key::{Allowed, Key};
 pub use size::Size;
+pub(crate) use size::WHOLE;
 pub use threshold::Threshold;
 
 pub(crate) use key::check;

@@ -1,4 +1,4 @@
-//! A number of tokens: absolute, a share, or growing with the cube root of the window.
+//! A number of tokens: absolute, a share, or growing with the square root of the window.
 
 use std::fmt;
 
@@ -11,8 +11,9 @@ pub enum Size {
     Tokens(usize),
     /// A share of the available tokens, in hundredths of a percent.
     Share(u32),
-    /// `tokens` when `at` tokens are available, growing with the cube root of what is available:
-    /// for lists, of which a larger window needs more, but not in proportion.
+    /// `tokens` when `at` tokens are available, growing with the square root of what is
+    /// available: for lists, of which a larger window needs more, but not in proportion. If less
+    /// is available, the same share of it.
     Root {
         /// The size at the reference.
         tokens: u32,
@@ -20,6 +21,9 @@ pub enum Size {
         at: u32,
     },
 }
+
+/// The share that is all of the available tokens.
+pub(crate) const WHOLE: u32 = 10_000;
 
 /// More tokens than any window will ever have, and few enough that sums do not overflow.
 const MAX_TOKENS: usize = 1_000_000_000;
@@ -31,7 +35,7 @@ impl Size {
         Self::Share(percent * 100)
     }
 
-    /// Returns whether it is nothing, of whatever.
+    /// Returns whether it is zero, however many tokens are available.
     #[must_use]
     pub const fn is_zero(self) -> bool {
         matches!(self, Self::Tokens(0) | Self::Share(0))
@@ -42,17 +46,19 @@ impl Size {
     pub const fn of(self, available: usize) -> usize {
         match self {
             Self::Tokens(tokens) => tokens,
-            Self::Share(share) => (available as u128 * share as u128 / 10_000) as usize,
+            Self::Share(share) => (available as u128 * share as u128 / WHOLE as u128) as usize,
             Self::Root { tokens, at } => root(tokens, at, available),
         }
     }
 
     /// Returns the size in tokens, with a share taken of `available` and rounded up.
     #[must_use]
-    pub const fn at_least(self, available: usize) -> usize {
+    pub const fn of_rounded_up(self, available: usize) -> usize {
         match self {
             Self::Tokens(tokens) => tokens,
-            Self::Share(share) => (available as u128 * share as u128).div_ceil(10_000) as usize,
+            Self::Share(share) => {
+                (available as u128 * share as u128).div_ceil(WHOLE as u128) as usize
+            }
             Self::Root { tokens, at } => root(tokens, at, available),
         }
     }
@@ -97,25 +103,15 @@ impl fmt::Display for Size {
     }
 }
 
+/// Grows with the square root above `at`. Below, it is the same share everywhere: a share that grew
+/// as the window shrinks would leave no space for anything else.
 const fn root(tokens: u32, at: u32, available: usize) -> usize {
-    // At most 2^32 cubed times 10^9, which is less than 2^128.
-    let tokens = tokens as u128;
-    let cube = tokens * tokens * tokens * available as u128 / at as u128;
-    cube_root(cube) as usize
-}
-
-/// Returns the largest number whose cube is at most `cube`.
-const fn cube_root(cube: u128) -> u128 {
-    let (mut low, mut high) = (0_u128, 1_u128 << 42);
-    while low < high {
-        let middle = (low + high).div_ceil(2);
-        if middle * middle * middle <= cube {
-            low = middle;
-        } else {
-            high = middle - 1;
-        }
+    // At most 2^32 squared times 10^9, which is less than 2^128.
+    let (tokens, at, available) = (tokens as u128, at as u128, available as u128);
+    if available < at {
+        return (tokens * available / at) as usize;
     }
-    low
+    (tokens * tokens * available / at).isqrt() as usize
 }
 
 impl<'de> Deserialize<'de> for Size {
@@ -142,11 +138,11 @@ mod tests {
     }
 
     #[test]
-    fn a_size_can_grow_with_the_cube_root() {
+    fn a_size_can_grow_with_the_square_root() {
         let size = Size::parse(&toml::Value::String("2000 at 8000".into())).unwrap();
-        assert_eq!([1_000, 8_000, 64_000].map(|n| size.of(n)), [1_000, 2_000, 4_000]);
+        assert_eq!([2_000, 8_000, 32_000].map(|n| size.of(n)), [500, 2_000, 4_000]);
         let most = Size::Root { tokens: u32::MAX, at: 1 };
-        assert_eq!(most.of(MAX_TOKENS), 4_294_967_295_000);
+        assert_eq!(most.of(MAX_TOKENS), 135_818_791_281_323);
         assert_eq!(Size::parse(&toml::Value::String("0 at 8000".into())), None);
         assert_eq!(size.to_string(), "2000 tokens at 8000");
     }

@@ -4,13 +4,13 @@
 use serde::Deserialize;
 
 use super::{Spec, build};
-use crate::draft::{Arrival, Item, Stage, Treatment, reduce_views};
+use crate::draft::{Arrival, Item, Stage, Treatment, shorten_views};
 use crate::message::{Message, Truncated};
 use crate::reason::Reason;
 use crate::reduce;
 use crate::setting::{Allowed, Key, Size};
 use crate::tokens::Counter;
-use crate::truncate::{Cut, Shortened, artifact_id, truncate};
+use crate::truncate::{Shortened, Truncation, artifact_id, truncate};
 
 pub(super) const SPEC: Spec = Spec {
     name: "cap",
@@ -23,7 +23,7 @@ pub(super) const SPEC: Spec = Spec {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Cap {
-    /// The most tokens of one tool output.
+    /// Maximum number of tokens of one tool output.
     pub max: Size,
 }
 
@@ -51,7 +51,7 @@ impl Stage for Cap {
         let shorten = |message: &Message| {
             reduce::results(message, counter, |text, earlier| fit(text, earlier, counter, max))
         };
-        if let Some(views) = reduce_views(arrival.history, item.views(arrival.history), shorten) {
+        if let Some(views) = shorten_views(arrival.history, item.views(arrival.history), shorten) {
             item.replace(
                 arrival.history,
                 Treatment::Trimmed,
@@ -76,11 +76,12 @@ fn fit(
     let artifact = artifact_id(text);
     let mut chars = max.saturating_mul(4);
     while chars >= 16 {
-        let cut = Cut::new(chars * 3 / 5, chars * 2 / 5).artifact(&*artifact).after(earlier);
+        let truncation =
+            Truncation::new(chars * 3 / 5, chars * 2 / 5).artifact(&*artifact).after(earlier);
         let fits = |shorter: &Shortened| {
             shorter.text.len() < text.len() && counter.text(&shorter.text) <= max
         };
-        if let Some(shorter) = truncate(text, &cut).filter(fits) {
+        if let Some(shorter) = truncate(text, &truncation).filter(fits) {
             return Some(shorter);
         }
         chars = chars * 3 / 4;
@@ -96,12 +97,12 @@ mod tests {
     fn a_truncated_output_fits_its_cap_and_names_its_artifact() {
         let counter = Counter::default();
         let text = "line of output\n".repeat(2_000);
-        let cut = fit(&text, None, &counter, 500).unwrap();
-        assert!(counter.text(&cut.text) <= 500);
-        assert_eq!(cut.truncated.artifact, Some(artifact_id(&text)));
-        assert!(cut.text.contains(&artifact_id(&text)));
+        let shortened = fit(&text, None, &counter, 500).unwrap();
+        assert!(counter.text(&shortened.text) <= 500);
+        assert_eq!(shortened.truncated.artifact, Some(artifact_id(&text)));
+        assert!(shortened.text.contains(&artifact_id(&text)));
         assert_eq!(
-            fit(&cut.text, Some(&cut.truncated), &counter, 500),
+            fit(&shortened.text, Some(&shortened.truncated), &counter, 500),
             None,
             "truncating twice changes nothing"
         );

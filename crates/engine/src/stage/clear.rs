@@ -46,7 +46,7 @@ impl Stage for Clear {
     fn fold(&self, draft: &mut Draft<'_>) {
         let exchanges = draft.newest_first().filter(|&at| draft.kind(at) == AtomKind::Exchange);
         for at in exchanges.skip(self.keep).collect::<Vec<_>>() {
-            draft.reduce(at, Treatment::Trimmed, Reason::Cleared, cleared);
+            draft.shorten(at, Treatment::Trimmed, Reason::Cleared, cleared);
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::phrase;
 use crate::reason::Reason;
 use crate::reduce;
 use crate::setting::{Allowed, Key, Threshold};
-use crate::truncate::{Cut, nth_char, truncate};
+use crate::truncate::{Truncation, nth_char, truncate};
 use crate::warning::WarningKind;
 
 pub(super) const SPEC: Spec = Spec {
@@ -58,6 +58,10 @@ impl Default for Emergency {
 /// so that the next message does not overflow it again.
 const TARGET_PERCENT: usize = 75;
 
+/// If the newest messages must be truncated, the turns before them may take this percentage of the
+/// window.
+const EARLIER_PERCENT: usize = 25;
+
 /// The newest step keeps at least this many tokens. A window that has no space even for that is too
 /// small, and truncating more would not help.
 const MIN_STEP_TOKENS: usize = 64;
@@ -81,13 +85,13 @@ impl Stage for Emergency {
             Self::drop_turns,
             Self::drop_all_but_newest,
             Self::drop_thinking,
-            Self::clip_pinned,
-            Self::clip_step,
+            Self::truncate_pinned,
+            Self::truncate_step,
             Self::drop_systems,
-            Self::clip_user,
+            Self::truncate_user,
         ];
         for step in steps {
-            if draft.total() <= draft.marks.window {
+            if draft.tokens() <= draft.marks.window {
                 return true;
             }
             step(self, draft);
@@ -95,34 +99,37 @@ impl Stage for Emergency {
         true
     }
 
-    fn trim(&self, draft: &mut Draft<'_>) -> bool {
-        self.trim_now(draft);
+    fn fold_harder(&self, draft: &mut Draft<'_>) -> bool {
+        self.truncate_and_drop(draft);
         true
     }
 
-    fn truncate_texts(&self, draft: &mut Draft<'_>) -> bool {
-        self.shorten_texts(draft);
-        true
+    fn truncate_texts(&self, draft: &mut Draft<'_>, reason: &Reason) {
+        self.shorten(draft, reason);
     }
 }
 
 impl Emergency {
     /// Takes the first two steps, needed or not.
-    pub(crate) fn trim_now(&self, draft: &mut Draft<'_>) {
+    pub(crate) fn truncate_and_drop(&self, draft: &mut Draft<'_>) {
         self.shorten_texts(draft);
         self.drop_turns(draft);
     }
 
     fn shorten_texts(&self, draft: &mut Draft<'_>) {
+        self.shorten(draft, &Reason::DoesNotFitTruncated);
+    }
+
+    fn shorten(&self, draft: &mut Draft<'_>, reason: &Reason) {
         let counter = *draft.history.counter();
         for at in draft.newest_first().filter(|&at| !draft.is_protected(at)).collect::<Vec<_>>() {
             let shorten = |max: usize| {
                 move |text: &str, earlier: Option<&Truncated>| {
-                    let cut = Cut::new(max * 3 / 5, max * 3 / 10).after(earlier);
-                    nth_char(text, max).and_then(|_| truncate(text, &cut))
+                    let truncation = Truncation::new(max * 3 / 5, max * 3 / 10).after(earlier);
+                    nth_char(text, max).and_then(|_| truncate(text, &truncation))
                 }
             };
-            draft.reduce(at, Treatment::Trimmed, Reason::DoesNotFitTruncated, |message| {
+            draft.shorten(at, Treatment::Trimmed, reason.clone(), |message| {
                 let results = reduce::results(message, &counter, shorten(self.result_chars));
                 let texts = reduce::texts(
                     results.as_ref().unwrap_or(message),
@@ -135,52 +142,71 @@ impl Emergency {
     }
 
     fn drop_turns(&self, draft: &mut Draft<'_>) {
-        keep_turns(draft, self.turns, Reason::DoesNotFitTurns { turns: self.turns });
+        keep_turns(draft, self.turns, &Reason::DoesNotFitTurns { turns: self.turns });
     }
 
-    /// Drops the oldest atoms until the low mark is reached.
+    /// Drops the oldest atoms until the low mark is reached. If the newest messages do not fit even
+    /// alone, they will be truncated, and the turns before them that are short stay.
     fn drop_all_but_newest(&self, draft: &mut Draft<'_>) {
+        let room = draft.marks.window.saturating_sub(draft.marks.fixed);
+        if draft.protected_tokens() > room {
+            drop_turns_over(draft, room * EARLIER_PERCENT / 100);
+            return;
+        }
         for at in draft.oldest_first() {
-            if draft.total() <= draft.marks.low {
+            if draft.tokens() <= draft.marks.low {
                 return;
             }
-            draft.drop(at, Reason::DoesNotFit);
+            draft.omit(at, Reason::DoesNotFit);
         }
     }
 
     /// Thinking cannot be truncated, only removed.
     fn drop_thinking(&self, draft: &mut Draft<'_>) {
         for at in draft.newest_first() {
-            draft.drop_thinking(at);
+            draft.omit_thinking(at);
         }
     }
 
     fn drop_systems(&self, draft: &mut Draft<'_>) {
         for at in draft.history.system_prefix()..draft.items().len() {
-            draft.drop_system(at, Reason::DoesNotFitSystem);
+            draft.omit_system(at, Reason::DoesNotFitSystem);
         }
     }
 
-    fn clip_pinned(&self, draft: &mut Draft<'_>) {
+    fn truncate_pinned(&self, draft: &mut Draft<'_>) {
         let max = draft.marks.available / 20;
-        for at in draft.newest_first().filter(|&at| !draft.is_protected(at)).collect::<Vec<_>>() {
-            draft.clip(at, max, Reason::PinnedTruncated);
+        for at in draft.newest_first().filter(|&at| draft.is_pinned_or_held(at)).collect::<Vec<_>>()
+        {
+            draft.truncate(at, max, Reason::PinnedTruncated);
         }
     }
 
     /// Truncates the newest step.
-    fn clip_step(&self, draft: &mut Draft<'_>) {
-        clip_protected(draft, false);
+    fn truncate_step(&self, draft: &mut Draft<'_>) {
+        truncate_protected(draft, false);
     }
 
     /// Truncates the newest user message, as the last resort.
-    fn clip_user(&self, draft: &mut Draft<'_>) {
-        clip_protected(draft, true);
+    fn truncate_user(&self, draft: &mut Draft<'_>) {
+        truncate_protected(draft, true);
+    }
+}
+
+/// Drops the oldest turns until those before the newest messages take at most `room` tokens.
+fn drop_turns_over(draft: &mut Draft<'_>, room: usize) {
+    for turn in draft.kept_turns() {
+        if draft.tokens().saturating_sub(draft.marks.fixed + draft.protected_tokens()) <= room {
+            return;
+        }
+        for at in draft.history.turn_atoms(turn) {
+            draft.omit(at, Reason::DoesNotFit);
+        }
     }
 }
 
 /// Truncates protected atoms until the context fits: user messages or steps.
-fn clip_protected(draft: &mut Draft<'_>, is_user: bool) {
+fn truncate_protected(draft: &mut Draft<'_>, is_user: bool) {
     // If the system prompt alone fills the window, truncating does not help, and the newest message
     // is sent whole (C3.9).
     if draft.marks.available == 0 {
@@ -192,7 +218,7 @@ fn clip_protected(draft: &mut Draft<'_>, is_user: bool) {
     for at in
         protected.filter(|&at| (draft.kind(at) == AtomKind::User) == is_user).collect::<Vec<_>>()
     {
-        let over = draft.total().saturating_sub(goal);
+        let over = draft.tokens().saturating_sub(goal);
         if over == 0 {
             return;
         }
@@ -205,7 +231,7 @@ fn clip_protected(draft: &mut Draft<'_>, is_user: bool) {
             ),
         );
         let least = if is_user { MIN_USER_TOKENS } else { MIN_STEP_TOKENS };
-        draft.clip(
+        draft.truncate(
             at,
             tokens.saturating_sub(over).max(least + image_tokens(draft, at)),
             Reason::TooLarge,

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use serde::Deserialize;
 
 use super::{Spec, build};
-use crate::draft::{Arrival, Draft, Item, Stage, Treatment, max_size, reduce_views};
+use crate::draft::{Arrival, Draft, Item, Stage, Treatment, max_size, shorten_views};
 use crate::history::{AtomKind, History, View};
-use crate::ledger::{self, Index, Shown, Weights};
+use crate::ledger::{self, Index, Ranking, Shown, Weights};
 use crate::message::{Body, Message, Part};
+use crate::reason::Reason;
 use crate::reduce;
 use crate::setting::{Allowed, Key, Size};
 
@@ -20,7 +21,16 @@ pub(super) const SPEC: Spec = Spec {
     keys: &[
         Key::new("over", Allowed::Size, "truncate a step of more tokens than this"),
         Key::new("to", Allowed::Size, "tokens of the truncated step"),
-        Key::new("values", Allowed::Size, "the most of these tokens for values that were omitted"),
+        Key::new(
+            "whole",
+            Allowed::Size,
+            "a larger step, up to this many tokens, stays whole if there is space for it",
+        ),
+        Key::new(
+            "values",
+            Allowed::Size,
+            "maximum number of these tokens for listing omitted values",
+        ),
     ],
     build: build::<Fit>,
 };
@@ -33,15 +43,26 @@ pub struct Fit {
     pub over: Size,
     /// The tokens of the truncated step.
     pub to: Size,
-    /// The most of these tokens for values that were omitted.
+    /// A larger step, up to this many tokens, stays whole if there is space for it.
+    pub whole: Size,
+    /// Maximum number of these tokens for listing omitted values.
     pub values: Size,
 }
 
 impl Default for Fit {
     fn default() -> Self {
-        Self { over: Size::percent(60), to: Size::percent(30), values: Size::percent(8) }
+        Self {
+            over: Size::percent(60),
+            to: Size::percent(30),
+            whole: Size::Tokens(0),
+            values: Size::percent(8),
+        }
     }
 }
+
+/// A step may use the free space up to this percentage of the window, so that the next answer does
+/// not force a fold.
+const LEAVE_PERCENT: usize = 10;
 
 /// The tokens of a text or a call are never fewer than this, however small the window is.
 const MIN_TOKENS: usize = 64;
@@ -53,21 +74,23 @@ impl Stage for Fit {
 
     fn arrive(&self, item: &mut Item, arrival: &Arrival<'_>) {
         let Arrival { history, marks, weights, .. } = *arrival;
+        let space = self.space(arrival);
         let is_step = history.atom(item.atom).is_some_and(|atom| atom.kind == AtomKind::Exchange);
         // If the system prompt alone fills the window, truncating does not help.
-        if !is_step || marks.available == 0 || item.tokens <= marks.tokens(self.over) {
+        if !is_step || marks.available == 0 || item.tokens <= marks.tokens(self.over).max(space) {
             return;
         }
         let values = marks.tokens(self.values);
-        let target = marks.tokens(self.to).saturating_sub(values).max(MIN_TOKENS);
+        let to = marks.tokens(self.to).max(space);
+        let target = to.saturating_sub(values).max(MIN_TOKENS);
         let views = item.views(history);
         let sizes: Vec<usize> = views.iter().map(|view| view.tokens(history)).collect();
         let max = max_size(&sizes, target);
-        let clip = |message: &Message| reduce::clip(message, history.counter(), max);
-        if let Some(mut views) = reduce_views(history, views, clip) {
+        let truncate =
+            |message: &Message| reduce::truncate_message(message, history.counter(), max);
+        if let Some(mut views) = shorten_views(history, views, truncate) {
             add_values(history, weights, item.atom, &mut views, values);
-            let reason = "takes most of the window; truncated in the middle";
-            item.replace(history, Treatment::Trimmed, views, reason);
+            item.replace(history, Treatment::Trimmed, views, Reason::MostOfWindow);
         }
     }
 
@@ -77,6 +100,14 @@ impl Stage for Fit {
         if let Some(at) = draft.newest_first().next() {
             draft.arrive(at);
         }
+    }
+}
+
+impl Fit {
+    /// Returns how many tokens a step may take although it is larger than the limit.
+    fn space(&self, arrival: &Arrival<'_>) -> usize {
+        let leave = arrival.marks.available * LEAVE_PERCENT / 100;
+        arrival.headroom.saturating_sub(leave).min(arrival.marks.tokens(self.whole))
     }
 }
 
@@ -96,7 +127,8 @@ fn add_values(
         views.iter().filter_map(|view| view.message(history).map(ledger::text_of)).collect();
     let mut shown = Shown::default();
     texts.iter().for_each(|text| shown.add(text));
-    let list = ledger::write(&index, weights, history.counter(), budget, &shown, |_, _| true).text;
+    let ranking = Ranking::new(&index, weights, |_, _| true);
+    let list = ranking.list(history.counter(), budget, &shown).text;
     let truncated = views.iter_mut().rev().find_map(|view| match view {
         View::Made(message) => {
             Arc::make_mut(message).parts.iter_mut().rev().find_map(truncated_result)

@@ -34,7 +34,7 @@ impl Stage for Images {
             let has_old_image =
                 !draft.is_protected(at) && draft.history.atom_messages(at).any(Message::has_image);
             if has_old_image {
-                draft.reduce(at, Treatment::Trimmed, Reason::ImageSeen, |message| {
+                draft.shorten(at, Treatment::Trimmed, Reason::ImageSeen, |message| {
                     message.has_image().then(|| without_images(message))
                 });
             }

@@ -12,25 +12,29 @@ mod preview;
 mod recall;
 mod repair;
 mod request_and_answer;
-mod summarise;
+mod summarize;
 mod trim;
 mod window;
 
 pub use crate::draft::{Arrival, Stage};
-pub use crate::summary::{Mode, Placement, Summarise};
-pub use cap::Cap;
-pub use clear::Clear;
-pub use emergency::Emergency;
-pub use fit::Fit;
-pub use halve::Halve;
-pub use images::Images;
-pub use pin::Pin;
-pub use preview::Preview;
-pub use recall::Recall;
-pub use repair::{Repair, RepairMode};
-pub use request_and_answer::RequestAndAnswer;
-pub use trim::{Scope, Style, Trim};
-pub use window::{Only, Window};
+pub use crate::summary::{Mode, Placement, Summarize};
+// Applications name stages in a policy; only tests build them without one.
+#[doc(hidden)]
+pub use self::{
+    cap::Cap,
+    clear::Clear,
+    emergency::Emergency,
+    fit::Fit,
+    halve::Halve,
+    images::Images,
+    pin::Pin,
+    preview::Preview,
+    recall::Recall,
+    repair::{Repair, RepairMode},
+    request_and_answer::RequestAndAnswer,
+    trim::{Scope, Style, Trim},
+    window::{Only, Window},
+};
 
 pub(crate) use request_and_answer::to_request_and_answer;
 pub(crate) use window::keep_turns;
@@ -41,6 +45,7 @@ use crate::setting::{Key, PolicyError};
 
 /// The description of a stage: its name, its keys, and how to build it from a policy file.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Spec {
     /// The name used in a policy.
     pub name: &'static str,
@@ -65,16 +70,22 @@ pub const STAGES: &[&Spec] = &[
     &pin::SPEC,
     &window::SPEC,
     &halve::SPEC,
-    &summarise::SPEC,
+    &summarize::SPEC,
     &recall::SPEC,
     &emergency::SPEC,
 ];
 
-/// Returns the description of the stage with this name.
+/// Returns the current name of a stage: `digest` is an older name of `answers`.
+pub(crate) fn current_name(name: &str) -> &str {
+    if name == "digest" { request_and_answer::SPEC.name } else { name }
+}
+
+/// Returns the description of the stage with this name, or with this older name.
 ///
 /// # Errors
-/// If there is no such stage.
+/// If the stage does not exist.
 pub fn spec(name: &str) -> Result<&'static Spec, PolicyError> {
+    let name = current_name(name);
     STAGES.iter().copied().find(|spec| spec.name == name).ok_or_else(|| PolicyError::UnknownStage {
         name: name.into(),
         known: STAGES.iter().map(|spec| spec.name).collect::<Vec<_>>().join(", "),

@@ -7,6 +7,7 @@ use crate::draft::{Draft, Stage};
 use crate::history::AtomKind;
 use crate::reason::Reason;
 use crate::setting::{Allowed, Key, Size};
+use crate::summary;
 
 pub(super) const SPEC: Spec = Spec {
     name: "pin",
@@ -57,8 +58,7 @@ impl Stage for Pin {
                 draft.pin(at, Reason::Pinned);
             }
         }
-        let task =
-            draft.history.turns().iter().copied().find(|&at| draft.kind(at) == AtomKind::User);
+        let task = task_of(draft);
         // A task that is the newest message stays anyway. It is not pinned, because it must come
         // after the summary block: the model is about to answer it.
         let newest = draft.newest_first().next();
@@ -68,7 +68,22 @@ impl Stage for Pin {
         draft.pin(task, Reason::Task);
         let max = draft.marks.tokens(self.max);
         if !draft.is_protected(task) {
-            draft.clip(task, max, Reason::TaskTruncated);
+            draft.truncate(task, max, Reason::TaskTruncated);
         }
     }
+}
+
+/// Returns the first user message that is a request. Some programs put messages about the
+/// environment in front of it, which are nothing but an element such as `<environment_context>`.
+fn task_of(draft: &Draft<'_>) -> Option<usize> {
+    let turns = draft.history.turns().iter().copied();
+    let users: Vec<usize> = turns.filter(|&atom| draft.kind(atom) == AtomKind::User).collect();
+    let first = *users.first()?;
+    let is_answer = |kind| matches!(kind, AtomKind::Reply | AtomKind::Exchange | AtomKind::Thought);
+    let is_unanswered = |atom: &usize| !(first..*atom).any(|before| is_answer(draft.kind(before)));
+    let is_request = |atom: &usize| {
+        let mut messages = draft.history.atom_messages(*atom);
+        messages.any(|message| !summary::is_only_elements(&message.text()))
+    };
+    users.into_iter().take_while(is_unanswered).find(is_request).or(Some(first))
 }

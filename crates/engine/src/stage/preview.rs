@@ -11,7 +11,7 @@ use crate::reason::Reason;
 use crate::reduce;
 use crate::setting::{Allowed, Key};
 use crate::tokens::Counter;
-use crate::truncate::{self, Cut, Shortened, truncate};
+use crate::truncate::{self, Shortened, Truncation, truncate};
 
 pub(super) const SPEC: Spec = Spec {
     name: "preview",
@@ -30,12 +30,12 @@ pub(super) const SPEC: Spec = Spec {
         ),
         Key::new(
             "lists",
-            Allowed::Words,
+            Allowed::Texts,
             "fields that may hold the list, if the result is an object",
         ),
         Key::new(
             "fields",
-            Allowed::Words,
+            Allowed::Texts,
             "fields to keep of an item; if it has none of them, its first three",
         ),
         Key::new("gap", Allowed::Text, "text that replaces the omitted items; {n} is their number"),
@@ -106,7 +106,7 @@ impl Stage for Preview {
         };
         for at in draft.newest_first().filter(|&at| at < whole_from) {
             if !draft.is_protected(at) {
-                draft.reduce(at, Treatment::Preview, Reason::Preview, shorten);
+                draft.shorten(at, Treatment::Preview, Reason::Preview, shorten);
             }
         }
     }
@@ -119,7 +119,7 @@ impl Preview {
         counter: &Counter,
         earlier: Option<&Truncated>,
     ) -> Option<Shortened> {
-        let preview = self.preview(text).or_else(|| self.outline(text, counter));
+        let preview = self.preview(text, counter).or_else(|| self.outline(text, counter));
         match preview {
             Some(preview) => Some(Shortened::instead(preview, text, earlier)),
             None => self.head_and_tail(text, counter, earlier),
@@ -130,36 +130,52 @@ impl Preview {
     /// of its items shortened.
     fn outline(&self, text: &str, counter: &Counter) -> Option<String> {
         if let Some(items) = json::elements(text) {
-            return Some(json::array(items.into_iter().map(|item| self.value(item))));
+            return Some(json::array(items.into_iter().map(|item| self.value(item, counter))));
         }
         let fields = Fields::parse(text)?;
-        let rank = |name: &str| STATUS_FIELDS.iter().position(|known| *known == name);
-        let mut order: Vec<(&str, &str)> = fields.iter().collect();
-        order.sort_by_key(|(name, _)| rank(name).unwrap_or(STATUS_FIELDS.len()));
         let mut kept = vec![("compressed", "true".to_owned())];
-        let mut left_out = 0;
-        for (name, value) in order {
-            kept.insert(kept.len() - 1, (name, self.value(value)));
-            if counter.text(&json::object(kept.iter().map(|(k, v)| (*k, v)))) > self.over_tokens {
-                kept.remove(kept.len() - 2);
-                left_out += 1;
-            }
-        }
+        let left_out = self.add_fields(&mut kept, 0, fields.iter().collect(), counter);
         if left_out > 0 {
             kept.push(("omitted_fields", left_out.to_string()));
         }
         Some(json::object(kept))
     }
 
+    /// Adds the values of fields, shortened, as many as fit: first those that say how the call
+    /// went. They start at `at`. Returns how many did not fit.
+    fn add_fields<'t>(
+        &self,
+        kept: &mut Vec<(&'t str, String)>,
+        mut at: usize,
+        mut fields: Vec<(&'t str, &str)>,
+        counter: &Counter,
+    ) -> usize {
+        let rank = |name: &str| STATUS_FIELDS.iter().position(|known| *known == name);
+        fields.sort_by_key(|(name, _)| rank(name).unwrap_or(STATUS_FIELDS.len()));
+        let mut left_out = 0;
+        for (name, value) in fields {
+            kept.insert(at, (name, self.value(value, counter)));
+            if counter.text(&json::object(kept.iter().map(|(k, v)| (*k, v)))) > self.over_tokens {
+                kept.remove(at);
+                left_out += 1;
+            } else {
+                at += 1;
+            }
+        }
+        left_out
+    }
+
     /// Returns a value inside an object or a short list: texts shortened, long lists as their ends.
-    fn value(&self, value: &str) -> String {
+    fn value(&self, value: &str, counter: &Counter) -> String {
         if let Some(items) = json::elements(value) {
             return self.ends(&items).unwrap_or_else(|| short(value));
         }
         match Fields::parse(value) {
             Some(fields) => match fields.iter().count() {
                 0 => value.to_owned(),
-                keys if value.len() > LONGEST_TEXT => json::quote(&format!("{{… {keys} fields}}")),
+                keys if value.len() > LONGEST_TEXT => self
+                    .preview(value, counter)
+                    .unwrap_or_else(|| json::quote(&format!("{{… {keys} fields}}"))),
                 _ => value.to_owned(),
             },
             None => short(value),
@@ -186,26 +202,37 @@ impl Preview {
         let lengths = std::iter::successors(Some(self.over_tokens.saturating_mul(4)), |chars| {
             Some(chars * 3 / 4)
         });
-        let mut cuts = lengths
-            .take_while(|&chars| chars >= 16)
-            .filter_map(|chars| truncate(text, &Cut::new(chars * 2 / 3, chars / 3).after(earlier)));
-        cuts.find(|shortened| counter.text(&shortened.text) <= self.over_tokens)
+        let mut candidates = lengths.take_while(|&chars| chars >= 16).filter_map(|chars| {
+            truncate(text, &Truncation::new(chars * 2 / 3, chars / 3).after(earlier))
+        });
+        candidates.find(|shortened| counter.text(&shortened.text) <= self.over_tokens)
     }
 
     /// Returns the preview of a JSON result, or `None` if it is not a list of more than four items
-    /// (S3.21–S3.24).
+    /// (S3.21–S3.24). Other fields of the object that has the list stay if they fit: they may say
+    /// that the call failed, or that there are more pages.
     #[must_use]
-    pub fn preview(&self, text: &str) -> Option<String> {
+    pub fn preview(&self, text: &str, counter: &Counter) -> Option<String> {
         let fields = Fields::parse(text).unwrap_or_default();
-        let list = self.lists.iter().find_map(|name| fields.get(name).and_then(json::elements));
-        let list = list.or_else(|| json::elements(text))?;
+        let listed = self
+            .lists
+            .iter()
+            .find_map(|name| Some((name.as_str(), json::elements(fields.get(name)?)?)));
+        let (list_name, list) = match listed {
+            Some(listed) => listed,
+            None => ("", json::elements(text)?),
+        };
         let preview = self.ends(&list)?;
+        let total = fields.get("total").map_or_else(|| list.len().to_string(), str::to_owned);
         let success = fields.get("success").map(|value| ("success", value.to_owned()));
-        Some(json::object(success.into_iter().chain([
-            ("total", fields.get("total").map_or_else(|| list.len().to_string(), str::to_owned)),
-            ("items_preview", preview),
-            ("compressed", "true".to_owned()),
-        ])))
+        let mut kept: Vec<(&str, String)> = success.into_iter().collect();
+        kept.push(("total", total));
+        let others = kept.len();
+        kept.extend([("items_preview", preview), ("compressed", "true".to_owned())]);
+        let is_other = |name: &str| !["success", "total", list_name].contains(&name);
+        let rest = fields.iter().filter(|(name, _)| is_other(name)).collect();
+        self.add_fields(&mut kept, others, rest, counter);
+        Some(json::object(kept))
     }
 
     fn item(&self, item: &str) -> String {
@@ -237,7 +264,7 @@ mod tests {
     }
 
     fn preview(text: &str) -> Option<String> {
-        stage().preview(text)
+        stage().preview(text, &chars4())
     }
 
     fn chars4() -> Counter {
@@ -275,7 +302,38 @@ mod tests {
         );
     }
 
+    /// S3.21: how the call went stays, also if the list is a field of an object inside.
+    #[test]
+    fn s3_21_a_list_keeps_the_fields_next_to_it() {
+        let list = items(20);
+        let text = format!(
+            r#"{{"status":"failed","error":"disk full","count":100,"items":{list},"errors":["e1"],"next":"p2"}}"#
+        );
+        let short = preview(&text).unwrap();
+        assert!(
+            short.starts_with(
+                r#"{"total":20,"status":"failed","error":"disk full","count":100,"errors":["e1"],"next":"p2","items_preview":["#
+            ),
+            "{short}"
+        );
+        let inside = reduced(&format!(r#"{{"success":true,"data":{{"items":{list}}}}}"#)).unwrap();
+        assert!(inside.contains(r#""data":{"total":20,"items_preview":[{"id":0,"#), "{inside}");
+        let long = "word ".repeat(1_000);
+        let text = format!(r#"{{"note":"{long}","items":{list}}}"#);
+        assert!(chars4().text(&preview(&text).unwrap()) <= 200);
+    }
+
     /// E.9: four items stay, five lose one. Empty lists, other values and broken JSON stay.
+    #[test]
+    fn c3_8_the_key_fields_are_settings() {
+        let items = json::array((0..20).map(|id| format!(r#"{{"id":{id},"sku":"s{id}"}}"#)));
+        let text = format!(r#"{{"rows":{items}}}"#);
+        let own = Preview { lists: vec!["rows".into()], fields: vec!["sku".into()], ..stage() };
+        let shown = own.preview(&text, &chars4()).unwrap();
+        assert!(shown.contains(r#""items_preview":[{"sku":"s0"},{"sku":"s1"},"#), "{shown}");
+        assert!(!preview(&text).unwrap_or_default().contains("items_preview"), "not by default");
+    }
+
     #[test]
     fn e09_short_lists_and_other_values_have_no_preview() {
         assert_eq!(preview(&items(4)), None);

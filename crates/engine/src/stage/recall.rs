@@ -27,8 +27,8 @@ pub(super) const SPEC: Spec = Spec {
         Key::new(
             "timeout",
             Allowed::Whole(1, 60_000),
-            "maximum number of milliseconds that a call waits for the search; without a result in time \
-             nothing is quoted",
+            "maximum number of milliseconds that a call waits for the search; without a result in \
+             time nothing is quoted",
         ),
     ],
     build: build::<Recall>,
@@ -38,11 +38,11 @@ pub(super) const SPEC: Spec = Spec {
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Recall {
-    /// The most passages.
+    /// The maximum number of passages.
     pub top: usize,
-    /// The most tokens of all passages.
+    /// Maximum number of tokens of all passages.
     pub max: Size,
-    /// The most milliseconds that a call waits for the search.
+    /// Maximum number of milliseconds that a call waits for the search.
     pub timeout: u64,
 }
 
@@ -66,10 +66,10 @@ impl Stage for Recall {
             return;
         }
         let max = arrival.marks.tokens(self.max);
-        if let Some(found) = arrival.recalled {
+        if let Some(found) = arrival.found_passages {
             self.append(item, arrival.history, found.iter().copied(), max);
         } else {
-            let found = self.by_words(arrival.history, item.atom, arrival.hidden);
+            let found = self.by_words(arrival.history, item.atom, arrival.unsent);
             self.append(item, arrival.history, found.iter(), max);
         }
     }
@@ -82,7 +82,7 @@ impl Stage for Recall {
         let newest_user =
             draft.history.latest_user().and_then(|message| draft.history.atom_of(message));
         let Some(at) = newest_user.filter(|&at| draft.kind(at) == AtomKind::User) else { return };
-        let found = match draft.recalled {
+        let found = match draft.found_passages {
             Some(found) => found.to_vec(),
             None => {
                 let hidden = (draft.history.system_prefix()..at)
@@ -95,7 +95,7 @@ impl Stage for Recall {
         let quoted = draft
             .change(at, |item, history| self.append(item, history, hidden.iter().copied(), max));
         // A summary covers the whole messages, of which only passages are quoted.
-        if draft.summary.is_some() {
+        if draft.summary_settings.is_some() {
             return;
         }
         for message in quoted.unwrap_or_default() {
@@ -169,7 +169,7 @@ impl Recall {
         views.push(View::made(message));
         item.tokens = views.iter().map(|view| view.tokens(history)).sum();
         item.views = Some(views);
-        item.reason = match quoted.len() {
+        item.reasons = match quoted.len() {
             1 => Reason::RecalledOne.into(),
             count => Reason::Recalled { passages: count }.into(),
         };

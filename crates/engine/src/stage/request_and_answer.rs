@@ -1,5 +1,5 @@
-//! `digest`: reduces earlier turns to the user's request and the final answer, without tool calls
-//! and results. The name in policies is older than the digest of `summarise`; this stage writes none.
+//! `answers`: reduces earlier turns to the user's request and the final answer, without tool calls
+//! and results.
 
 use serde::Deserialize;
 
@@ -8,10 +8,10 @@ use crate::draft::{Draft, Stage, Treatment};
 use crate::history::{AtomKind, View};
 use crate::message::{Body, Form, Role};
 use crate::reason::Reason;
-use crate::setting::{Allowed, Key, Threshold};
+use crate::setting::{Allowed, Key, Size, Threshold};
 
 pub(super) const SPEC: Spec = Spec {
-    name: "digest",
+    name: "answers",
     about: "reduce earlier turns to the user's request and the final answer",
     keys: &[
         Key::new(
@@ -21,6 +21,11 @@ pub(super) const SPEC: Spec = Spec {
              running turn stay whole instead",
         ),
         Key::new("over", Allowed::Threshold, "only if the context has more tokens than this"),
+        Key::new(
+            "free",
+            Allowed::Size,
+            "only if this frees at least this much of a context above the high mark",
+        ),
     ],
     build: build::<RequestAndAnswer>,
 };
@@ -33,11 +38,14 @@ pub struct RequestAndAnswer {
     pub keep_turns: usize,
     /// Only if the context has more tokens than this.
     pub over: Threshold,
+    /// Only if this frees at least this much of a context above the high mark. Otherwise the stages
+    /// that follow reduce it.
+    pub free: Size,
 }
 
 impl Default for RequestAndAnswer {
     fn default() -> Self {
-        Self { keep_turns: 1, over: Threshold::default() }
+        Self { keep_turns: 1, over: Threshold::default(), free: Size::Tokens(0) }
     }
 }
 
@@ -50,6 +58,17 @@ impl Stage for RequestAndAnswer {
         if !draft.is_over(self.over) {
             return;
         }
+        let unfolded = draft.unfolded();
+        let goal = match self.free.is_zero() || unfolded <= draft.marks.high {
+            true => usize::MAX,
+            false => unfolded - draft.share_of_conversation(self.free),
+        };
+        draft.attempt(goal, |draft| self.reduce_earlier(draft));
+    }
+}
+
+impl RequestAndAnswer {
+    fn reduce_earlier(&self, draft: &mut Draft<'_>) {
         if let Some(steps) = draft.steps_to_keep() {
             reduce_before_steps(draft, steps);
             return;
@@ -65,7 +84,7 @@ impl Stage for RequestAndAnswer {
 /// Reduces what lies before the last `steps` steps to requests and answers. A turn without an
 /// answer stays: nothing else says what came of its steps. So does the running turn.
 fn reduce_before_steps(draft: &mut Draft<'_>, steps: usize) {
-    draft.drop_hidden(Reason::EarlierFold);
+    draft.omit_unsent_before(Reason::EarlierFold);
     let kept = draft.kept_steps();
     let Some(&whole_from) = kept.get(kept.len().saturating_sub(steps)) else { return };
     for turn in draft.kept_turns().into_iter().rev().skip(1) {
@@ -92,7 +111,7 @@ fn reduce_turn(draft: &mut Draft<'_>, turn: usize, end: usize) {
             AtomKind::User => {}
             _ if Some(at) == answer || has_user_text(draft, at) => keep_text(draft, at),
             _ => {
-                draft.drop(at, Reason::StepOfTurn);
+                draft.omit(at, Reason::StepOfTurn);
             }
         }
     }

@@ -3,12 +3,12 @@
 use serde::Deserialize;
 
 use super::{Spec, build};
-use crate::draft::{Draft, Stage, Treatment};
+use crate::draft::{Draft, Item, Stage, Treatment};
 use crate::message::{Message, Truncated};
 use crate::reason::Reason;
 use crate::reduce;
 use crate::setting::{Allowed, Key, Size, Threshold};
-use crate::truncate::{Cut, Shortened, nth_char, truncate};
+use crate::truncate::{Shortened, Truncation, nth_char, truncate};
 
 pub(super) const SPEC: Spec = Spec {
     name: "trim",
@@ -34,6 +34,12 @@ pub(super) const SPEC: Spec = Spec {
              over_chars",
         ),
         Key::new("keep", Allowed::Size, "the newest tokens that stay as they are"),
+        Key::new(
+            "fill",
+            Allowed::Size,
+            "more steps stay as they are, newest first, as long as all that is sent has at most \
+             this many tokens",
+        ),
         Key::new("over", Allowed::Threshold, "only if the context has more tokens than this"),
     ],
     build: build::<Trim>,
@@ -57,6 +63,8 @@ pub struct Trim {
     pub whole: Size,
     /// The newest tokens that stay as they are.
     pub keep: Size,
+    /// Steps stay as they are, newest first, while all that is sent has at most this many tokens.
+    pub fill: Size,
     /// Only if the context has more tokens than this.
     pub over: Threshold,
 }
@@ -93,6 +101,7 @@ impl Default for Trim {
             scope: Scope::History,
             whole: Size::Tokens(0),
             keep: Size::Tokens(0),
+            fill: Size::Tokens(0),
             over: Threshold::default(),
         }
     }
@@ -108,11 +117,11 @@ impl Trim {
         over_chars: usize,
         earlier: Option<&Truncated>,
     ) -> Option<Shortened> {
-        let cut = match self.style {
-            Style::Head => Cut::new(self.over_chars, 0),
-            Style::HeadTail => Cut::new(self.head_chars, self.tail_chars),
+        let truncation = match self.style {
+            Style::Head => Truncation::new(self.over_chars, 0),
+            Style::HeadTail => Truncation::new(self.head_chars, self.tail_chars),
         };
-        nth_char(text, over_chars).and_then(|_| truncate(text, &cut.after(earlier)))
+        nth_char(text, over_chars).and_then(|_| truncate(text, &truncation.after(earlier)))
     }
 }
 
@@ -133,19 +142,50 @@ impl Stage for Trim {
             reduce::results(message, &counter, truncate)
         };
         let mut keep = draft.marks.tokens(self.keep);
+        let mut are_all_spared = true;
+        let mut whole = Vec::new();
         for at in draft.newest_first() {
             // A step that is too large is truncated, and smaller ones before it may still fit.
             let tokens = draft.item(at).map_or(0, |item| item.tokens);
             let is_spared = tokens <= keep || draft.is_protected(at);
             if is_spared {
                 keep = keep.saturating_sub(tokens);
+                if are_all_spared {
+                    draft.trim_boundary = Some(at);
+                }
                 continue;
             }
-            if at >= draft.running() && self.scope == Scope::History {
+            are_all_spared = false;
+            if at >= draft.running_turn_start() && self.scope == Scope::History {
                 continue;
             }
             let reason = Reason::ResultsTruncated { characters: over_chars };
-            draft.reduce(at, Treatment::Trimmed, reason, shorten);
+            let before = draft.item(at).cloned();
+            if draft.shorten(at, Treatment::Trimmed, reason, shorten) {
+                whole.extend(before.map(|item| (at, item)));
+            }
+        }
+        self.fill(draft, whole);
+    }
+}
+
+impl Trim {
+    /// Sends truncated steps whole again, newest first, as long as there is space.
+    fn fill(&self, draft: &mut Draft<'_>, whole: Vec<(usize, Item)>) {
+        if self.fill.is_zero() {
+            return;
+        }
+        let limit = draft.marks.tokens(self.fill);
+        let is_shown = |at: &usize| draft.unsent_before.binary_search(at).is_err();
+        let shown = draft.newest_first().filter(is_shown);
+        let mut total: usize = shown.filter_map(|at| draft.item(at)).map(|item| item.tokens).sum();
+        for (at, item) in whole {
+            total += item.tokens - draft.item(at).map_or(0, |item| item.tokens);
+            if total > limit {
+                return;
+            }
+            draft.restore(at, item);
+            draft.trim_boundary = draft.trim_boundary.min(Some(at)).or(Some(at));
         }
     }
 }

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use super::{Spec, build};
-use crate::draft::{Draft, Stage};
+use crate::draft::{CountLimit, Draft, Stage};
 use crate::history::AtomKind;
 use crate::phrase;
 use crate::phrase::Phrase;
@@ -49,6 +49,12 @@ pub(super) const SPEC: Spec = Spec {
              conversation grows beyond three windows",
         ),
         Key::new(
+            "slack",
+            Allowed::Size,
+            "keep this many tokens more as long as nothing has to be dropped that the last fold \
+             kept: then the beginning of the context stays cached",
+        ),
+        Key::new(
             "only",
             Allowed::OneOf(&["all", "user"]),
             "keep all messages, or only those of the user",
@@ -83,6 +89,8 @@ pub struct Window {
     pub tokens: Option<Size>,
     /// The number of tokens to keep in a long conversation.
     pub tokens_min: Option<Size>,
+    /// How many tokens more are kept as long as nothing has to be dropped that the last fold kept.
+    pub slack: Size,
     /// Whose messages are kept.
     pub only: Only,
     /// Truncate the oldest step that fits only in part, instead of dropping it.
@@ -102,6 +110,7 @@ impl Default for Window {
             steps: None,
             tokens: None,
             tokens_min: None,
+            slack: Size::Tokens(0),
             only: Only::All,
             clip: false,
             over: Threshold::default(),
@@ -141,21 +150,23 @@ impl Stage for Window {
                 .filter(|&at| draft.kind(at) != AtomKind::User)
                 .collect::<Vec<_>>()
             {
-                draft.drop(at, Reason::OnlyUser);
+                draft.omit(at, Reason::OnlyUser);
             }
         }
         if let Some(turns) = self.turns {
-            keep_turns(draft, turns, Reason::OlderThanTurns { turns });
+            keep_turns(draft, turns, &Reason::OlderThanTurns { turns });
         }
         if let Some(steps) = self.steps {
-            keep_steps(draft, steps, Reason::OlderThanSteps { steps });
+            keep_steps(draft, steps, &Reason::OlderThanSteps { steps });
         }
         if let Some(messages) = self.messages {
             self.keep_messages(draft, messages);
         }
         if let Some(tokens) = self.tokens {
             let tokens = self.tokens_to_keep(draft, draft.marks.tokens(tokens));
-            keep_tokens(draft, tokens, self.clip);
+            if !self.keeps_all_shown(draft, tokens) {
+                keep_tokens(draft, tokens, self.clip);
+            }
         }
     }
 
@@ -163,7 +174,13 @@ impl Stage for Window {
         self.steps
     }
 
-    fn concern(&self, rule: &FoldRule) -> Option<Phrase> {
+    fn limit(&self, summarizes: bool) -> Option<CountLimit> {
+        let messages = self.messages?;
+        let is_later = self.summary_over > 0 && summarizes;
+        Some(CountLimit::Messages(if is_later { self.summary_over } else { messages }))
+    }
+
+    fn settings_warning(&self, rule: &FoldRule) -> Option<Phrase> {
         match (self.tokens, rule.high) {
             (Some(Size::Tokens(keep)), Size::Tokens(high)) if high < keep => Some(phrase!(
                 "warning-high-below-window",
@@ -177,48 +194,69 @@ impl Stage for Window {
 }
 
 /// Drops everything before the last `turns` turns.
-pub(crate) fn keep_turns(draft: &mut Draft<'_>, turns: usize, reason: Reason) {
+pub(crate) fn keep_turns(draft: &mut Draft<'_>, turns: usize, reason: &Reason) {
     let kept = draft.kept_turns();
     let Some(&oldest) = kept.get(kept.len().saturating_sub(turns)) else { return };
     let first = draft.history.turn_atoms(oldest).start;
     for at in draft.newest_first().filter(|&at| at < first) {
-        draft.drop(at, reason);
+        draft.omit(at, reason.clone());
     }
 }
 
 /// Drops everything before the last `steps` steps.
-fn keep_steps(draft: &mut Draft<'_>, steps: usize, reason: Reason) {
+fn keep_steps(draft: &mut Draft<'_>, steps: usize, reason: &Reason) {
     let kept = draft.kept_steps();
     let Some(&first) = kept.get(kept.len().saturating_sub(steps)) else { return };
     for at in draft.newest_first().filter(|&at| at < first) {
-        draft.drop(at, reason);
+        draft.omit(at, reason.clone());
     }
 }
 
 /// Drops the older half of the kept steps. Returns whether it dropped anything.
 pub(super) fn drop_older_steps(draft: &mut Draft<'_>) -> bool {
-    let before = draft.total();
+    let before = draft.tokens();
     let steps = draft.kept_steps().len();
     let keep = (steps / 2).max(1);
-    keep_steps(draft, keep, Reason::StepsTooLong { steps, keep });
-    draft.total() < before
+    keep_steps(draft, keep, &Reason::StepsTooLong { steps, keep });
+    draft.tokens() < before
 }
 
 impl Window {
-    /// Returns how many of `tokens` tokens are kept. A long conversation is likely to be folded many
-    /// times more, and keeping less makes these folds fewer.
+    /// Returns how many of `tokens` tokens are kept. A long conversation is likely to be folded
+    /// many times more, and keeping less makes these folds fewer.
     fn tokens_to_keep(&self, draft: &Draft<'_>, tokens: usize) -> usize {
         let Some(min) = self.tokens_min else { return tokens };
         let usual = draft.marks.available.saturating_mul(FULL_WINDOWS);
-        let shrunk = tokens.saturating_mul(usual) / draft.conversation().max(usual).max(1);
+        let shrunk =
+            tokens.saturating_mul(usual) / draft.history_conversation_tokens().max(usual).max(1);
         shrunk.max(draft.marks.tokens(min)).min(tokens)
+    }
+
+    /// Keeps what the context before the fold showed, and what came since, if it takes at most
+    /// `slack` more than `tokens`. Returns whether it does.
+    fn keeps_all_shown(&self, draft: &mut Draft<'_>, tokens: usize) -> bool {
+        if self.slack.is_zero() {
+            return false;
+        }
+        let is_shown = |at: &usize| draft.unsent_before.binary_search(at).is_err();
+        let shown: Vec<usize> = draft.newest_first().filter(is_shown).collect();
+        let mut size = 0;
+        for at in shown {
+            draft.arrive(at);
+            size += draft.item(at).map_or(0, |item| item.tokens);
+        }
+        let fits = size <= tokens + draft.marks.tokens(self.slack);
+        if fits {
+            draft.omit_unsent_before(Reason::OlderThanTokens);
+        }
+        fits
     }
 
     fn keep_messages(&self, draft: &mut Draft<'_>, messages: usize) {
         let mut messages = messages;
         let mut strict = self.strict;
-        if self.summary_over > 0 && draft.summarises() {
-            draft.drop_hidden(Reason::EarlierFold);
+        if self.summary_over > 0 && draft.summarizes() {
+            draft.omit_unsent_before(Reason::EarlierFold);
             let shown: usize = draft.newest_first().map(|at| length(draft, at)).sum();
             if shown <= self.summary_over {
                 return;
@@ -230,7 +268,7 @@ impl Window {
         let reason = Reason::OlderThanMessages { messages };
         let first = if strict { strict_start(draft, messages) } else { start(draft, messages) };
         for at in draft.newest_first().filter(|&at| first.is_some_and(|first| at < first)) {
-            draft.drop(at, reason);
+            draft.omit(at, reason.clone());
         }
     }
 }
@@ -252,26 +290,25 @@ fn start(draft: &Draft<'_>, messages: usize) -> Option<usize> {
 }
 
 /// Returns the oldest atom to keep, so that at most `messages` messages are sent. Messages that
-/// stay anyway count: pins, the newest request, and the request that opens the oldest turn. A step
-/// of more than half of the messages stays, because without it too little would be left.
+/// stay anyway count: pins, the newest request, the newest step, and the request that opens the
+/// oldest turn.
 fn strict_start(draft: &Draft<'_>, messages: usize) -> Option<usize> {
     let stays = |at: usize| draft.is_protected(at) || draft.item(at).is_some_and(|i| i.pinned);
     let atoms: Vec<usize> = draft.newest_first().collect();
     let mut forced: usize =
         atoms.iter().filter(|&&at| stays(at)).map(|&at| length(draft, at)).sum();
     let mut first = atoms.first().copied();
-    let mut kept = 0;
     let mut count = 0;
     for &at in &atoms {
         count += length(draft, at);
         forced -= if stays(at) { length(draft, at) } else { 0 };
+        if count + forced > messages {
+            break;
+        }
         let needs_opener = draft.kind(at) != AtomKind::User
             && draft.opener_of(at).is_some_and(|opener| !stays(opener));
         if count + forced + usize::from(needs_opener) <= messages {
             first = Some(at);
-            kept = count;
-        } else if count + forced > messages {
-            return if 2 * kept < messages { Some(at) } else { first };
         }
     }
     first
@@ -284,7 +321,7 @@ fn keep_tokens(draft: &mut Draft<'_>, tokens: usize, clip: bool) {
     let mut is_full = false;
     for at in draft.newest_first() {
         if is_full {
-            draft.drop(at, Reason::OlderThanTokens);
+            draft.omit(at, Reason::OlderThanTokens);
             continue;
         }
         draft.arrive(at);
@@ -294,12 +331,12 @@ fn keep_tokens(draft: &mut Draft<'_>, tokens: usize, clip: bool) {
             continue;
         }
         is_full = true;
-        let clipped = clip
+        let is_truncated = clip
             && left >= MIN_CLIP_TOKENS
             && !draft.is_protected(at)
-            && draft.clip(at, left, Reason::PartOfStep);
-        if !clipped {
-            draft.drop(at, Reason::OlderThanTokens);
+            && draft.truncate(at, left, Reason::PartOfStep);
+        if !is_truncated {
+            draft.omit(at, Reason::OlderThanTokens);
         }
     }
 }

@@ -3,8 +3,10 @@
 
 use serde_json::Value;
 
+use super::frame::DigestWords;
 use crate::history::{AtomKind, History};
 use crate::message::{Role, ToolCall, ToolResult};
+use crate::tokens::Counter;
 use crate::truncate;
 
 const REQUEST_CHARS: usize = 300;
@@ -30,49 +32,49 @@ const BOOKKEEPING: [&str; 10] = [
 /// Writes the digest of these atoms within `budget` tokens, and `extra` more for what the user
 /// wrote. Half of the budget is for user messages. If not everything fits, the newest atoms win.
 pub(crate) fn write(history: &History, atoms: &[usize], budget: usize, extra: usize) -> String {
-    let mut lines: Vec<(usize, String)> = Vec::new();
+    let words = DigestWords::of(history);
+    let mut lines: Vec<Line> = Vec::new();
     let is_request = |at: &usize| history.atom(*at).is_some_and(|atom| atom.kind == AtomKind::User);
     let mut left_for_requests = budget / 2 + extra;
     for at in atoms.iter().copied().filter(is_request).rev() {
-        if !add(&mut lines, history, at, &mut left_for_requests) {
+        let line = (at, describe(history, at, words));
+        if !add(&mut lines, line, history.counter(), &mut left_for_requests) {
             break;
         }
     }
     let mut left = budget - budget / 2 + left_for_requests.saturating_sub(extra);
     let mut unlisted = 0;
     for at in atoms.iter().copied().filter(|at| !is_request(at)).rev() {
-        if unlisted > 0 || !add(&mut lines, history, at, &mut left) {
+        let line = || (at, describe(history, at, words));
+        if unlisted > 0 || !add(&mut lines, line(), history.counter(), &mut left) {
             unlisted += 1;
         }
     }
     lines.sort_by_key(|(at, _)| *at);
     let mut text: Vec<String> = lines.into_iter().map(|(_, line)| line).collect();
     if unlisted > 0 && !text.is_empty() {
-        text.insert(
-            0,
-            match unlisted {
-                1 => "(1 earlier step or answer is not listed)".to_owned(),
-                _ => format!("({unlisted} earlier steps and answers are not listed)"),
-            },
-        );
+        text.insert(0, words.unlisted(unlisted));
     }
     text.join("\n")
 }
 
-fn add(lines: &mut Vec<(usize, String)>, history: &History, at: usize, left: &mut usize) -> bool {
-    let line = describe(history, at);
-    let cost = history.counter().text(&line) + 1;
+/// A line of the digest, after the atom that it describes.
+type Line = (usize, String);
+
+/// Adds a line if it fits into the tokens that are left.
+fn add(lines: &mut Vec<Line>, line: Line, counter: &Counter, left: &mut usize) -> bool {
+    let cost = counter.text(&line.1) + 1;
     if cost > *left {
         return false;
     }
     *left -= cost;
-    if !line.is_empty() {
-        lines.push((at, line));
+    if !line.1.is_empty() {
+        lines.push(line);
     }
     true
 }
 
-fn describe(history: &History, at: usize) -> String {
+fn describe(history: &History, at: usize, words: &DigestWords) -> String {
     let kind = history.atom(at).map(|atom| atom.kind);
     let joined_text = || {
         let texts: Vec<&str> =
@@ -80,30 +82,29 @@ fn describe(history: &History, at: usize) -> String {
         texts.join(" ")
     };
     match kind {
-        Some(AtomKind::User) => format!("user: {}", truncate::line(&joined_text(), REQUEST_CHARS)),
-        Some(AtomKind::Reply) => {
-            format!("assistant: {}", truncate::line(&joined_text(), ANSWER_CHARS))
-        }
-        Some(AtomKind::Exchange) => exchange(history, at),
+        Some(AtomKind::User) => words.user(&truncate::line(&joined_text(), REQUEST_CHARS)),
+        Some(AtomKind::Reply) => words.assistant(&truncate::line(&joined_text(), ANSWER_CHARS)),
+        Some(AtomKind::Exchange) => exchange(history, at, words),
         _ => String::new(),
     }
 }
 
-fn exchange(history: &History, at: usize) -> String {
+fn exchange(history: &History, at: usize, words: &DigestWords) -> String {
     let results: Vec<&ToolResult> =
         history.atom_messages(at).flat_map(|message| message.results()).collect();
     let calls = history.atom_messages(at).flat_map(|message| message.calls());
     let steps = calls.map(|call| {
         let result = results.iter().find(|result| result.call_id == call.id);
-        let outcome = result.map_or_else(|| "interrupted".to_owned(), |result| outcome(result));
+        let outcome =
+            result.map_or_else(|| words.interrupted.clone(), |result| outcome(result, words));
         format!("- {}{} → {outcome}", call.name, key_arguments(call))
     });
     // The user may have written something while the tools ran.
     let from_user = history
         .atom_messages(at)
         .filter(|message| message.role != Role::Assistant && message.has_text());
-    let requests = from_user
-        .map(|message| format!("user: {}", truncate::line(&message.text(), REQUEST_CHARS)));
+    let requests =
+        from_user.map(|message| words.user(&truncate::line(&message.text(), REQUEST_CHARS)));
     steps.chain(requests).collect::<Vec<_>>().join("\n")
 }
 
@@ -121,15 +122,63 @@ fn key_arguments(call: &ToolCall) -> String {
     shown.collect()
 }
 
-fn outcome(result: &ToolResult) -> String {
+fn outcome(result: &ToolResult, words: &DigestWords) -> String {
     let text = result.text();
     let first_line = text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let first = truncate::line(first_line, OUTCOME_CHARS);
     match (result.is_error, first.is_empty(), text.lines().count()) {
-        (true, true, _) => "failed".to_owned(),
-        (true, false, _) => format!("failed: {first}"),
-        (false, true, _) => "done".to_owned(),
+        (true, true, _) => words.failed.clone(),
+        (true, false, _) => words.failed_with(&first),
+        (false, true, _) => words.done.clone(),
         (false, false, 1) => first,
-        (false, false, lines) => format!("{first} ({lines} lines)"),
+        (false, false, count) => words.lines(&first, count),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::message::{Body, Message};
+    use crate::summary::digest;
+
+    /// Returns the digest of a turn in which a call succeeded, one failed and one has no result.
+    fn digest_of(request: &str, budget: usize) -> String {
+        let failed = ToolResult { is_error: true, ..ToolResult::new("2", "no such file") };
+        let calls = [("1", "ls", "{}"), ("2", "read", r#"{"path":"a"}"#), ("3", "run", "{}")];
+        let calls = calls.map(|(id, name, arguments)| ToolCall::new(id, name, arguments));
+        let messages = vec![
+            Message::user(request),
+            Message::assistant_with_calls("", calls),
+            Message::tool_result("1", "a\nb"),
+            Message::new(Role::Tool, vec![Body::Result(failed).into()]),
+            Message::assistant("4 m"),
+        ];
+        let history = History::of(Counter::default(), messages);
+        digest(&history, &[0, 1, 2, 3, 4], budget)
+    }
+
+    #[test]
+    fn the_digest_is_in_the_language_of_the_conversation() {
+        assert_eq!(
+            digest_of("Please check the mill", 500),
+            "user: Please check the mill\n- ls → a (2 lines)\n- read path=a → failed: no such \
+             file\n- run → interrupted\nassistant: 4 m"
+        );
+        assert_eq!(
+            digest_of("请检查磨坊的水轮", 500),
+            "用户：请检查磨坊的水轮\n- ls → a（2 行）\n- read path=a → 失败：no such file\n- run → \
+             已中断\n助手：4 m"
+        );
+    }
+
+    #[test]
+    fn what_does_not_fit_is_counted_in_the_language_of_the_conversation() {
+        let english = digest_of("Please check the mill", 30);
+        assert!(
+            english.starts_with("(1 earlier step or answer is not listed)\nuser: "),
+            "{english}"
+        );
+        let chinese = digest_of("请检查磨坊的水轮", 30);
+        assert!(chinese.starts_with("（另有 1 个较早的步骤或回答未列出）\n用户："), "{chinese}");
     }
 }

@@ -1,8 +1,8 @@
 //! The language in which a summary is requested: that of the conversation.
 
+use super::prose::{self, Amount};
 use crate::history::{History, is_reminder};
-use crate::message::Role;
-use crate::tokens::is_cjk;
+use crate::message::{Message, Role};
 
 /// A language that the built-in summary prompts are written in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,72 +11,100 @@ pub enum Language {
     /// English, also for conversations in languages without a prompt.
     #[default]
     English,
-    /// Chinese.
+    /// Chinese, in simplified characters.
     Chinese,
 }
 
-/// How many of the newest user messages are looked at.
+/// How many of the newest user messages are looked at together.
 const MESSAGES: usize = 5;
 
-/// How many characters of each message are looked at: a pasted file says little about the language.
-const CHARS: usize = 1_000;
+/// How many earlier user messages are asked if the newest say nothing about the language.
+const EARLIER_MESSAGES: usize = 50;
 
-/// The share of Chinese characters, in percent of all letters, that makes a conversation Chinese.
-/// It is low because a Chinese character carries about as much meaning as an English word, and
-/// because code and paths are ASCII in every language.
-const CHINESE_PERCENT: usize = 20;
+/// Fewer words than this say nothing about the language.
+const MIN_WORDS: usize = 3;
+
+/// A text with more words than this is mostly quoted, and its first or last line may be a request
+/// in another language.
+const LONG_WORDS: usize = 150;
+
+/// Fewer Chinese characters than this in a line are not a request.
+const MIN_REQUEST: usize = 4;
 
 impl Language {
-    /// Detects the language of a conversation from its newest user messages.
+    /// Detects the language of a conversation from its newest user messages. If they say nothing
+    /// about it, earlier ones decide, and then the system prompt.
     #[must_use]
     pub fn of_history(history: &History) -> Self {
-        let newest = (0..history.len()).rev().filter_map(|index| history.message(index));
-        let from_user = newest.filter(|message| message.role == Role::User);
+        let messages = || (0..history.len()).rev().filter_map(|index| history.message(index));
         // Programs insert reminders in the role of the user, in their own language.
-        let written = from_user
-            .map(|message| message.texts().filter(|text| !is_reminder(text)).collect::<Vec<_>>())
-            .filter(|texts| texts.iter().any(|text| !text.trim().is_empty()));
-        Self::of_texts(written.take(MESSAGES).flatten())
+        let texts = |message: &'_ Message| -> Vec<String> {
+            let texts =
+                message.texts().filter(|text| !is_reminder(text) && !text.trim().is_empty());
+            texts.map(str::to_owned).collect()
+        };
+        let mut from_user = messages()
+            .filter(|message| message.role == Role::User)
+            .map(texts)
+            .filter(|texts| !texts.is_empty());
+        let newest: Vec<String> = from_user.by_ref().take(MESSAGES).flatten().collect();
+        let system = messages().filter(|message| message.role == Role::System).map(texts);
+        decide(newest.iter().map(String::as_str))
+            .or_else(|| from_user.take(EARLIER_MESSAGES).find_map(|texts| of_all(&texts)))
+            .or_else(|| system.last().and_then(|texts| of_all(&texts)))
+            .unwrap_or_default()
     }
 
-    /// Detects the language of these texts.
-    pub fn of_texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
-        let mut letters = 0;
-        let mut chinese = 0;
-        let mut other_cjk = 0;
-        for text in texts {
-            for character in text.chars().take(CHARS).filter(|character| character.is_alphabetic())
-            {
-                letters += 1;
-                if is_kana_or_hangul(character) {
-                    other_cjk += 1;
-                } else if is_cjk(character) {
-                    chinese += 1;
-                }
-            }
-        }
-        // Japanese uses Chinese characters too, but never without a good share of kana.
-        let is_chinese = chinese * 100 > letters * CHINESE_PERCENT && other_cjk * 10 < chinese;
-        if is_chinese { Self::Chinese } else { Self::English }
+    /// Detects the language of a text. Returns `None` if it has too little natural language.
+    #[must_use]
+    pub fn of_text(text: &str) -> Option<Self> {
+        decide([text])
+    }
+
+    #[cfg(test)]
+    pub(crate) fn of_texts<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+        decide(texts).unwrap_or_default()
     }
 }
 
-const fn is_kana_or_hangul(character: char) -> bool {
-    matches!(
-        character,
-        '\u{1100}'..='\u{11FF}'
-            | '\u{3040}'..='\u{30FF}'
-            | '\u{3130}'..='\u{318F}'
-            | '\u{31F0}'..='\u{31FF}'
-            | '\u{AC00}'..='\u{D7AF}'
-            | '\u{FF66}'..='\u{FF9D}'
-    )
+fn of_all(texts: &[String]) -> Option<Language> {
+    decide(texts.iter().map(String::as_str))
+}
+
+/// Returns the language of these texts, if they have enough natural language to tell.
+fn decide<'a>(texts: impl IntoIterator<Item = &'a str>) -> Option<Language> {
+    let mut all = Amount::default();
+    let mut is_request = false;
+    for text in texts {
+        let lines = prose::lines(text);
+        let mut amount = Amount::default();
+        lines.iter().for_each(|&line| amount.add(line));
+        let edges = [lines.first(), lines.last()];
+        is_request |= amount.words > LONG_WORDS
+            && edges
+                .into_iter()
+                .flatten()
+                .any(|&line| is_chinese(line) && line.chinese >= MIN_REQUEST);
+        all.add(amount);
+    }
+    if all.chinese == 0 && all.words < MIN_WORDS && all.kana_or_hangul == 0 {
+        return None;
+    }
+    let chinese = is_request || is_chinese(all);
+    Some(if chinese { Language::Chinese } else { Language::English })
+}
+
+/// Whether a text is Chinese. A word takes about two Chinese characters, and Chinese texts about
+/// programs have many English words, so one character for each word is enough. Japanese uses
+/// Chinese characters too, but never without a good share of kana.
+const fn is_chinese(amount: Amount) -> bool {
+    amount.chinese > amount.words && amount.kana_or_hangul * 10 < amount.chinese
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::message::{Body, Message, Part, ToolResult};
+    use crate::message::{Body, Part, ToolResult};
     use crate::tokens::Counter;
 
     fn of(text: &str) -> Language {
@@ -100,12 +128,89 @@ mod tests {
         assert_eq!(of("Warum schlägt der Build fehl?"), Language::English);
     }
 
-    /// A long paste at the end of a message does not hide the language of its first lines.
+    /// What is pasted before or after a question does not hide its language.
     #[test]
-    fn only_the_beginning_of_a_message_counts() {
-        let question = "请看下面的日志并说明原因。".repeat(20);
+    fn a_long_paste_does_not_count() {
+        let question = "请看下面的日志并说明原因。";
         let log = "ERROR connection refused at tcp socket\n".repeat(500);
-        assert_eq!(of(&format!("{question}\n{log}")), Language::Chinese);
+        let article: String =
+            (0..400).map(|at| format!("Mill {at} has a wheel and a roof of oak.\n")).collect();
+        for paste in [log, article] {
+            assert_eq!(of(&format!("{question}\n{paste}")), Language::Chinese);
+            assert_eq!(of(&format!("{paste}\n{question}")), Language::Chinese);
+            assert_eq!(of(&paste), Language::English);
+            assert_eq!(of(&format!("{paste}\nWhy did 王小明 stop?")), Language::English);
+        }
+    }
+
+    /// S1.17, S1.39: the seed's hand-off package is a JSON object of paths in front of the request.
+    #[test]
+    fn s1_17_s1_39_a_handoff_package_does_not_hide_the_language() {
+        let samples: Vec<String> = (0..200)
+            .map(|id| {
+                format!(r#"{{"id": "sample_{id}", "path": "scenarios/refund/samples/{id}.json"}}"#)
+            })
+            .collect();
+        let package = format!(
+            r#"{{"handoff_type": "execute_to_init", "layer1_problems": ["the tool returns an inconsistent format"], "samples": [{}]}}"#,
+            samples.join(", ")
+        );
+        let tagged = format!("<execute_to_init_context>{package}</execute_to_init_context>");
+        for package in [package, tagged] {
+            assert_eq!(
+                of(&format!("{package}\n请分析失败样本，找出设计缺陷。")),
+                Language::Chinese
+            );
+            assert_eq!(
+                of(&format!("{package}\nFind the cause of the failures.")),
+                Language::English
+            );
+        }
+    }
+
+    #[test]
+    fn paths_names_and_tracebacks_do_not_count() {
+        let paths = "请看 /srv/mill/src/main.rs /srv/mill/src/lib.rs \
+                     /srv/mill/tests/scenario_01.rs 并修复 test_wheel_speed 与 test_gate_open";
+        assert_eq!(of(paths), Language::Chinese);
+        let traceback = "Traceback (most recent call last):\n  File \"/srv/a.py\", line 3, in \
+                         <module>\n    import mill\nModuleNotFoundError: No module named 'mill'\n";
+        assert_eq!(of(&format!("{}这个错误怎么修？", traceback.repeat(3))), Language::Chinese);
+        assert_eq!(
+            of("error[E0425]: cannot find value `x` in this scope\n怎么修？"),
+            Language::Chinese
+        );
+        let code = "```rust\nfn main() { let the_wheel = turn(); }\n```\n这段代码有什么问题";
+        assert_eq!(of(code), Language::Chinese);
+        assert_eq!(of("<request>请检查磨坊</request>"), Language::Chinese);
+        assert_eq!(of("把这个 component 的 props 改成 readonly"), Language::Chinese);
+    }
+
+    #[test]
+    fn english_with_chinese_names_stays_english() {
+        for text in [
+            "Please add 王小明 and 李华 to the list of contacts and send them a mail.",
+            "Fix the 登录 page",
+            "Translate 水轮 as water wheel in docs/数据/说明.md and keep the rest.",
+            "The test fails with UnicodeDecodeError for the file 数据报告二〇二六.csv, why?",
+        ] {
+            assert_eq!(of(text), Language::English, "{text}");
+        }
+    }
+
+    /// A request that says nothing about the language is in the language of the conversation.
+    #[test]
+    fn earlier_messages_and_the_system_prompt_decide_for_undecided_ones() {
+        let language = |messages: &[Message]| {
+            Language::of_history(&History::of(Counter::default(), messages.to_vec()))
+        };
+        let mut messages = vec![Message::system("你是 Init Agent，负责场景设计。")];
+        messages.extend((0..6).map(|_| Message::user("src/main.rs")));
+        assert_eq!(language(&messages), Language::Chinese);
+        messages.insert(1, Message::user("Please check the mill."));
+        assert_eq!(language(&messages), Language::English);
+        messages.push(Message::user("继续"));
+        assert_eq!(language(&messages), Language::Chinese);
     }
 
     #[test]

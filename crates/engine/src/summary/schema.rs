@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 use serde::Deserialize;
 
 pub use super::settings::GENERAL;
-use super::{Language, Summarise};
+use super::{Language, Summarize, Wording};
 
 /// The names of the built-in schemas.
 pub const NAMES: &[&str] = &["general", "init", "execute", "daily", "facts"];
@@ -36,11 +36,11 @@ pub struct Schema {
     /// The language of the prompt.
     pub language: Language,
     /// The format of the reply.
-    pub form: Form,
+    pub form: SummaryFormat,
     /// What the reply must contain: the keys of the JSON object, or at least one of the headings.
     /// Empty if the policy has its own prompt and the reply is plain text.
     pub keys: Vec<String>,
-    /// The prompt.
+    /// What the model is told to write.
     pub request: String,
     /// The text of the mock user message that a summary answers in the context
     /// ([`Placement::Mock`](super::Placement::Mock)).
@@ -50,7 +50,7 @@ pub struct Schema {
 /// The format of a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Form {
+pub enum SummaryFormat {
     /// Plain text with headings.
     Text,
     /// A JSON object inside `<compact_summary>`.
@@ -64,7 +64,7 @@ pub enum Form {
 #[serde(deny_unknown_fields)]
 struct File {
     name: String,
-    form: Form,
+    form: SummaryFormat,
     /// Keys that both languages share.
     #[serde(default)]
     keys: Vec<String>,
@@ -90,7 +90,7 @@ impl File {
             form,
             keys: prompt.keys.unwrap_or_else(|| shared_keys.clone()),
             request: prompt.request,
-            question: prompt.question.unwrap_or_else(|| question(language).to_owned()),
+            question: prompt.question.unwrap_or_else(|| Wording::of(language).question.clone()),
         })
     }
 }
@@ -115,17 +115,17 @@ impl Schema {
         let empty = || Self {
             name: String::new(),
             language: Language::English,
-            form: Form::Text,
+            form: SummaryFormat::Text,
             keys: Vec::new(),
             request: String::new(),
-            question: question(Language::English).to_owned(),
+            question: Wording::of(Language::English).question.clone(),
         };
         Self::named(GENERAL).unwrap_or_else(|| Arc::new(empty()))
     }
 
     /// Returns the schema that a policy asks for. A prompt or a question in the policy replaces the
     /// built-in ones in both languages.
-    pub(crate) fn of(settings: &Summarise, language: Language) -> Arc<Self> {
+    pub(crate) fn of(settings: &Summarize, language: Language) -> Arc<Self> {
         let mut schema = Self::localized(&settings.schema, language).unwrap_or_else(Self::general);
         if !settings.question.trim().is_empty() {
             Arc::make_mut(&mut schema).question.clone_from(&settings.question);
@@ -134,22 +134,11 @@ impl Schema {
             let own = Arc::make_mut(&mut schema);
             own.request.clone_from(&settings.prompt);
             // The headings belong to the prompt that was replaced.
-            if own.form == Form::Text {
+            if own.form == SummaryFormat::Text {
                 own.keys.clear();
             }
         }
         schema
-    }
-}
-
-/// Returns the mock question of a schema that has none of its own.
-const fn question(language: Language) -> &'static str {
-    match language {
-        Language::English => {
-            "Summarize the conversation so far: what was asked, what was done, and what is still \
-             open."
-        }
-        Language::Chinese => "请总结到目前为止的对话：提出了什么要求、做了什么、还有什么没有完成。",
     }
 }
 
@@ -190,15 +179,15 @@ mod tests {
 
     #[test]
     fn a_prompt_in_the_policy_is_used_in_both_languages() {
-        let own = Summarise { prompt: "List the open orders.".into(), ..Summarise::default() };
+        let own = Summarize { prompt: "List the open orders.".into(), ..Summarize::default() };
         for language in LANGUAGES {
             let schema = Schema::of(&own, language);
             assert_eq!(schema.request, "List the open orders.");
             assert!(schema.keys.is_empty(), "the built-in headings are not required");
         }
-        let json = Summarise { schema: "execute".into(), ..own };
+        let json = Summarize { schema: "execute".into(), ..own };
         let schema = Schema::of(&json, Language::Chinese);
-        assert_eq!(schema.form, Form::Json);
+        assert_eq!(schema.form, SummaryFormat::Json);
         assert!(schema.keys.iter().any(|key| key == "key_paths"), "the JSON keys stay required");
     }
 
@@ -245,6 +234,7 @@ mod tests {
                 let schema = Schema::localized(name, language).unwrap();
                 let missing = keys.split(' ').find(|key| !schema.request.contains(key));
                 assert_eq!(missing, None, "{name} {language:?}");
+                assert!(schema.request.contains("JSON"), "S1.19: {name} {language:?}");
             }
         }
     }

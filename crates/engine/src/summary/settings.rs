@@ -10,18 +10,18 @@ pub const GENERAL: &str = "general";
 /// How dropped messages are summarized.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Summarise {
+pub struct Summarize {
     /// Whether to summarize at all.
     pub on: bool,
     /// Who writes the summary, and when.
     pub mode: Mode,
     /// Where the summary goes in the context.
     pub placement: Placement,
-    /// The most tokens that the summary may take.
+    /// Maximum number of tokens that the summary may take.
     pub max: Size,
-    /// The most tokens that the ledger may take.
+    /// Maximum number of tokens that the ledger may take.
     pub ledger: Size,
-    /// The most tokens that the ledger may grow to in a conversation of many windows.
+    /// Maximum number of tokens that the ledger may grow to in a conversation of many windows.
     pub ledger_max: Size,
     /// The tokens of the ledger that several folds send unchanged, in a message of their own.
     pub stable: Size,
@@ -67,11 +67,14 @@ pub enum Placement {
     Prefix,
     /// As a user message of its own, before the first kept message.
     Own,
+    /// As a user message of its own, between the shortened messages and the newest ones. What
+    /// precedes it can stay the same over several folds, and so stays cached.
+    Middle,
     /// As a system message after the system prompt.
     System,
 }
 
-impl Default for Summarise {
+impl Default for Summarize {
     fn default() -> Self {
         Self {
             on: true,

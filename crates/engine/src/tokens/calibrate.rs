@@ -8,7 +8,7 @@ const WEIGHT: f64 = 0.2;
 /// space.
 const WEIGHT_OF_MORE: f64 = 0.5;
 
-/// The most that one observation may change the factor: one unusual call must not upset the next
+/// The largest change of the factor by one observation: one unusual call must not upset the next
 /// plan.
 const LARGEST_STEP: f64 = 0.15;
 
@@ -45,6 +45,14 @@ impl Calibration {
         Self { factor: factor.clamp(RANGE.0, RANGE.1), previous: None }
     }
 
+    /// Continues after a call of an earlier process: the estimate for its prompt, and what the
+    /// provider reported. The next report is compared with it.
+    #[must_use]
+    pub const fn after(self, estimated: usize, real: usize) -> Self {
+        let previous = if estimated > 0 && real > 0 { Some((estimated, real)) } else { None };
+        Self { previous, ..self }
+    }
+
     /// Returns the factor by which estimates are multiplied.
     #[must_use]
     pub const fn factor(&self) -> f64 {
@@ -70,13 +78,13 @@ impl Calibration {
 
     /// Corrects an estimate.
     #[must_use]
-    pub fn correct(&self, estimated: usize) -> usize {
+    pub fn to_provider_tokens(&self, estimated: usize) -> usize {
         as_tokens(as_float(estimated) * self.factor)
     }
 
     /// Returns the estimate that corresponds to a real number of tokens.
     #[must_use]
-    pub fn uncorrect(&self, real: usize) -> usize {
+    pub fn to_counter_tokens(&self, real: usize) -> usize {
         as_tokens(as_float(real) / self.factor)
     }
 }
@@ -117,7 +125,7 @@ mod tests {
             calibration.observe(1_000, 1_400);
         }
         assert!((calibration.factor() - 1.4).abs() < 0.01, "{}", calibration.factor());
-        assert_eq!(calibration.correct(1_000), 1_399);
+        assert_eq!(calibration.to_provider_tokens(1_000), 1_399);
     }
 
     #[test]

@@ -3,14 +3,16 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::Deserialize;
+use serde::de::{Error, Unexpected};
+use serde::{Deserialize, Deserializer};
 
 use super::bpe;
 use super::estimate::{self, Ratio};
+use crate::phrase;
+use crate::phrase::Phrase;
 
 /// A method of counting the tokens of a text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "String")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Method {
     /// OpenAI's o200k_base, exactly.
@@ -109,24 +111,34 @@ impl fmt::Display for Method {
     }
 }
 
-impl TryFrom<String> for Method {
-    type Error = String;
-
-    fn try_from(name: String) -> Result<Self, String> {
-        name.parse()
+impl<'de> Deserialize<'de> for Method {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        name.parse().map_err(|_| {
+            let known = format!("one of {}", list());
+            D::Error::invalid_value(Unexpected::Str(&name), &known.as_str())
+        })
     }
 }
 
 impl FromStr for Method {
-    type Err = String;
+    type Err = Phrase;
 
-    fn from_str(name: &str) -> Result<Self, String> {
+    fn from_str(name: &str) -> Result<Self, Phrase> {
         let known = Self::NAMED.iter().find(|(known, _)| *known == name);
         known.map(|(_, method)| *method).ok_or_else(|| {
-            let names = Self::names().collect::<Vec<_>>().join(", ");
-            format!("unknown token counting method {name:?}; known methods: {names}")
+            phrase!(
+                "unknown-token-method",
+                "unknown token counting method {name:?}; known methods: {known}",
+                name = name,
+                known = list()
+            )
         })
     }
+}
+
+fn list() -> String {
+    Method::names().collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -154,7 +166,7 @@ mod tests {
 
     #[test]
     fn an_unknown_name_lists_the_known_ones() {
-        let error = "tiktoken".parse::<Method>().unwrap_err();
+        let error = "tiktoken".parse::<Method>().unwrap_err().to_string();
         assert!(error.contains("o200k") && error.contains("beamai"), "{error}");
     }
 }

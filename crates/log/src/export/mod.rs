@@ -1,7 +1,9 @@
 //! Exports sessions as JSON Lines. An import into any log gives the messages the same ids. Damaged
 //! data is left out and reported; everything else is exported.
 
+mod path;
 mod rows;
+mod tables;
 
 use std::collections::{HashMap, HashSet};
 use std::io::Write;
@@ -9,12 +11,12 @@ use std::io::Write;
 use waterline::message::Role;
 
 use crate::entry::each_of_run;
-use crate::error::{LogError, Result};
+use crate::error::Result;
 use crate::id::Id;
 use crate::line::{Bytes, Line, MessageLine, SessionLine, VERSION};
 use crate::log::Log;
-use crate::session::{self, Document, Filter, Session};
-use crate::store::{Connection, checksum, values};
+use crate::session::{Document, Session};
+use crate::store::{Connection, checksum};
 use crate::tree::{Path, Run, Tip, id_at};
 use waterline::phrase;
 use waterline::phrase::Phrase;
@@ -45,24 +47,26 @@ impl Log {
     /// If a session does not exist, the log cannot be read, or writing to `out` fails.
     pub fn export(&self, sessions: &[String], out: &mut dyn Write) -> Result<Exported> {
         self.read(|connection| {
-            let all = sessions.is_empty();
-            let sessions = if all {
-                session::list_readable(connection, &Filter::default())?
-            } else {
-                let load = |id: &String| session::load_readable(connection, id);
-                sessions.iter().map(load).collect::<Result<_>>()?
-            };
             let mut export = Export {
                 connection,
                 out,
                 written: HashMap::new(),
                 tools: HashSet::new(),
+                damaged_tables: HashSet::new(),
+                rows: HashMap::new(),
+                starts: HashMap::new(),
                 report: Exported::default(),
             };
+            export.report.damaged.extend(self.store().format_damage());
+            export.check_tables()?;
+            let all = sessions.is_empty();
+            let sessions = export.sessions(sessions)?;
             export.line(&Line::Waterline(VERSION))?;
             let count = sessions.len() as u64;
             for (session, is_intact) in sessions {
-                export.session(session, is_intact)?;
+                let id = session.id.clone();
+                let written = export.session(session, is_intact);
+                export.skip_damaged(&id, written)?;
             }
             if all {
                 export.preferences()?;
@@ -81,6 +85,12 @@ struct Export<'a> {
     written: HashMap<i64, u64>,
     /// The hashes of the written tool definitions.
     tools: HashSet<String>,
+    /// The tables that do not match their indexes.
+    damaged_tables: HashSet<&'static str>,
+    /// The rows of damaged tables, as far as they were read.
+    rows: HashMap<&'static str, tables::Rows>,
+    /// Where branches start; `None` if that cannot be found.
+    starts: HashMap<i64, Option<Tip>>,
     report: Exported,
 }
 
@@ -103,13 +113,8 @@ impl Export<'_> {
     fn skip_damaged<T>(&mut self, session: &str, outcome: Result<T>) -> Result<Option<T>> {
         match outcome {
             Ok(value) => Ok(Some(value)),
-            Err(LogError::Damaged { text, .. }) => {
-                self.note(session, text);
-                Ok(None)
-            }
-            Err(error @ LogError::Missing { .. }) => {
-                let text = phrase!("damage-error", "{text}", text = error.to_string());
-                self.note(session, text);
+            Err(error) if error.may_be_damage() => {
+                self.note(session, error.damage());
                 Ok(None)
             }
             Err(error) => Err(error),
@@ -172,15 +177,22 @@ impl Export<'_> {
         columns: &str,
         order: &str,
     ) -> Result<Vec<Tip>> {
-        let sql = format!("SELECT {columns} FROM {}", table.name);
-        let rows = self.intact_rows(table, &sql, ("session", session), order)?;
+        let rows = self.intact_rows(table, columns, ("session", session), order)?;
         Ok(rows.iter().map(|row| Tip { branch: row.int(0), position: row.count(1) }).collect())
     }
 
     /// Returns the id of the message at `tip` if it has been written.
     fn written_id(&mut self, tip: Tip) -> Result<Option<String>> {
         let is_written = self.written.get(&tip.branch).is_some_and(|&upto| tip.position <= upto);
-        Ok(if is_written { id_at(self.connection, tip)?.map(|id| id.to_string()) } else { None })
+        if !is_written {
+            return Ok(None);
+        }
+        match id_at(self.connection, tip) {
+            Ok(id) => Ok(id.map(|id| id.to_string())),
+            // The message was just read, so the damage is elsewhere and was recorded.
+            Err(error) if error.may_be_damage() => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     fn written_ids(&mut self, tips: &[Tip]) -> Result<Vec<String>> {
@@ -191,23 +203,25 @@ impl Export<'_> {
     /// Writes the messages up to `tip` that have not been written yet. Returns the last message
     /// before any damage.
     fn messages(&mut self, session: &str, tip: Tip) -> Result<Tip> {
-        let path = Path::of(self.connection, tip)?;
+        let Some(path) = self.path(session, tip)? else {
+            self.note(session, phrase!("damage-path", "its messages cannot be found"));
+            return Ok(Tip::EMPTY);
+        };
         for run in path.runs(0).collect::<Vec<_>>() {
             let before = self.written.get(&run.branch).copied().unwrap_or(run.after);
             if before >= run.upto {
                 continue;
             }
-            let parent = match path.at(before) {
-                Some(parent) => id_at(self.connection, parent)?,
-                None => None,
+            let (upto, outcome) = match self.parent(&path, before) {
+                Ok(parent) => self.run(Run { after: before, ..run }, parent),
+                Err(error) => (before, Err(error)),
             };
-            let (upto, outcome) = self.run(Run { after: before, ..run }, parent);
             self.written.insert(run.branch, upto);
             self.report.messages += upto - before;
             let problem = match outcome {
                 Ok(()) if upto == run.upto => continue,
                 Ok(()) => phrase!("damage-gap", "a message is missing"),
-                Err(LogError::Damaged { text, .. }) => text,
+                Err(error) if error.may_be_damage() => error.damage(),
                 Err(error) => return Err(error),
             };
             self.report.damaged.push(phrase!(
@@ -220,6 +234,11 @@ impl Export<'_> {
             return Ok(path.at(upto).unwrap_or(Tip::EMPTY));
         }
         Ok(tip)
+    }
+
+    /// Returns the id of the message at a position of a path.
+    fn parent(&mut self, path: &Path, position: u64) -> Result<Option<Id>> {
+        path.at(position).map_or(Ok(None), |tip| id_at(self.connection, tip))
     }
 
     /// Writes the messages of a run up to the first that is damaged, and returns the last written
@@ -265,7 +284,7 @@ fn undamaged_part(session: Session) -> Session {
         overrides: Default::default(),
         state: Document::new(),
         tools: None,
-        frozen: None,
+        request_context: None,
         ..session
     }
 }
@@ -273,17 +292,4 @@ fn undamaged_part(session: Session) -> Session {
 fn write_line(out: &mut dyn Write, line: &Line) -> Result<()> {
     serde_json::to_writer(&mut *out, line).map_err(std::io::Error::from)?;
     Ok(out.write_all(b"\n")?)
-}
-
-/// Returns the rows of a query with a value in a column that are intact.
-fn select_intact(
-    connection: &mut dyn Connection,
-    table: &checksum::Table,
-    sql: &str,
-    (column, value): (&str, &str),
-    order: &str,
-) -> Result<Vec<crate::store::Row>> {
-    let is_intact = table.is_intact(connection.dialect(), "");
-    let sql = format!("{sql} WHERE {column} = $1 AND {is_intact} ORDER BY {order}");
-    connection.rows(&sql, values![value])
 }

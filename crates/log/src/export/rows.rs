@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{Export, select_intact, write_line};
+use super::{Export, write_line};
 use crate::artifact::{self, is_file_record};
 use crate::checkpoint;
 use crate::encoding::hash_name;
@@ -23,8 +23,8 @@ use waterline::phrase;
 
 impl Export<'_> {
     pub(super) fn rows_of(&mut self, session: &Session) -> Result<()> {
-        let sent = self.sent(session);
-        let sent = self.skip_damaged(&session.id, sent)?.unwrap_or_default();
+        let read = self.sent(session);
+        let sent = self.skip_damaged(&session.id, read)?.unwrap_or_default();
         let parts: [fn(&mut Self, &Session) -> Result<()>; 5] =
             [Self::summaries, Self::checkpoints, Self::usage, Self::artifacts, Self::jobs];
         let generations = self.generations(session, &sent);
@@ -36,20 +36,28 @@ impl Export<'_> {
         Ok(())
     }
 
-    /// Returns the rows of a query that are intact and have a value in a column. The damaged ones
+    /// Returns columns of the rows that are intact and have a value in a column. The damaged ones
     /// are recorded.
     pub(super) fn intact_rows(
         &mut self,
         table: &checksum::Table,
-        sql: &str,
+        columns: &str,
         only: (&str, &str),
         order: &str,
     ) -> Result<Vec<Row>> {
+        if self.is_damaged(table) {
+            return self.scanned_rows(table, columns, only);
+        }
         let damaged = table.damaged(self.connection, Some(only));
         if let Some(damaged) = self.skip_damaged(only.1, damaged)? {
             self.report.damaged.extend(damaged);
         }
-        let rows = select_intact(self.connection, table, sql, only, order);
+        let is_intact = table.is_intact(self.connection.dialect(), "");
+        let sql = format!(
+            "SELECT {columns} FROM {} WHERE {} = $1 AND {is_intact} ORDER BY {order}",
+            table.name, only.0
+        );
+        let rows = self.connection.rows(&sql, values![only.1]);
         Ok(self.skip_damaged(only.1, rows)?.unwrap_or_default())
     }
 
@@ -58,7 +66,12 @@ impl Export<'_> {
         if self.tools.contains(hash) {
             return Ok(());
         }
-        let bytes = Bytes::of(toolset::read(self.connection, hash)?);
+        let table = if self.is_damaged(&checksum::TOOLSET) {
+            self.unindexed(&checksum::TOOLSET)
+        } else {
+            checksum::TOOLSET.name.to_owned()
+        };
+        let bytes = Bytes::of(toolset::read_from(self.connection, &table, hash)?);
         self.line(&Line::Tools(Box::new(ToolsLine { hash: hash.to_owned(), bytes })))?;
         self.tools.insert(hash.to_owned());
         Ok(())
@@ -69,7 +82,7 @@ impl Export<'_> {
     fn sent(&mut self, session: &Session) -> Result<HashSet<i64>> {
         let mut generations = HashSet::new();
         for StoredUpdate { tip, generation, time, update } in
-            request_context::updates(self.connection, session.frozen)?
+            request_context::updates(self.connection, session.request_context)?
         {
             let at = self.written_id(tip)?;
             if at.is_none() && tip != Tip::EMPTY {
@@ -93,10 +106,10 @@ impl Export<'_> {
     /// Writes the folds without a stored request context: another program made them, or they were
     /// undone.
     fn generations(&mut self, session: &Session, sent: &HashSet<i64>) -> Result<()> {
-        let sql = "SELECT branch, position, number, created, key, reason, tokens_before, \
-                   tokens_after, cost_before, cost_after FROM generation";
+        let columns = "branch, position, number, created, key, reason, tokens_before, \
+                   tokens_after, cost_before, cost_after";
         let only = ("session", session.id.as_str());
-        for mut row in self.intact_rows(&checksum::GENERATION, sql, only, "key")? {
+        for mut row in self.intact_rows(&checksum::GENERATION, columns, only, "key")? {
             let at = self.written_id(Tip { branch: row.int(0), position: row.count(1) })?;
             if sent.contains(&row.int(4)) || row.count(2) == 0 || at.is_none() {
                 continue;
@@ -113,10 +126,10 @@ impl Export<'_> {
     }
 
     fn summaries(&mut self, session: &Session) -> Result<()> {
-        let sql = "SELECT version, start, branch, position, target, generation, text, tokens, \
-                   original_tokens, created FROM summary";
+        let columns = "version, start, branch, position, target, generation, text, tokens, \
+                   original_tokens, created";
         let only = ("session", session.id.as_str());
-        for mut row in self.intact_rows(&checksum::SUMMARY, sql, only, "version")? {
+        for mut row in self.intact_rows(&checksum::SUMMARY, columns, only, "version")? {
             let last = Tip { branch: row.int(2), position: row.count(3) };
             let Some(until) = self.written_id(last)? else { continue };
             self.line(&Line::Summary(Box::new(SummaryLine {
@@ -136,7 +149,18 @@ impl Export<'_> {
     }
 
     fn checkpoints(&mut self, session: &Session) -> Result<()> {
-        for checkpoint in checkpoint::of_session(self.connection, &session.id)? {
+        let is_damaged =
+            [checksum::CHECKPOINT, checksum::SNAPSHOT].iter().any(|table| self.is_damaged(table));
+        let checkpoints = if is_damaged {
+            let (checkpoints, errors) = checkpoint::scan_session(self.connection, &session.id)?;
+            for error in errors {
+                self.note(&session.id, error.damage());
+            }
+            checkpoints
+        } else {
+            checkpoint::of_session(self.connection, &session.id)?
+        };
+        for checkpoint in checkpoints {
             if let Some(checkpoint) = self.skip_damaged(&session.id, checkpoint)? {
                 self.line(&Line::Checkpoint(Box::new(checkpoint)))?;
             }
@@ -145,9 +169,9 @@ impl Export<'_> {
     }
 
     fn usage(&mut self, session: &Session) -> Result<()> {
-        let sql = format!("SELECT {}, number FROM usage", usage::COLUMNS);
+        let columns = format!("{}, number", usage::COLUMNS);
         let only = ("session", session.id.as_str());
-        for row in self.intact_rows(&checksum::USAGE, &sql, only, "number")? {
+        for row in self.intact_rows(&checksum::USAGE, &columns, only, "number")? {
             self.line(&Line::Usage(Box::new(UsageLine {
                 session: session.id.clone(),
                 number: row.count(9),
@@ -158,52 +182,64 @@ impl Export<'_> {
     }
 
     fn artifacts(&mut self, session: &Session) -> Result<()> {
-        let sql = "SELECT hash FROM artifact_use";
         let only = ("session", session.id.as_str());
-        let uses = self.intact_rows(&checksum::ARTIFACT_USE, sql, only, "hash")?;
-        let is_intact = checksum::ARTIFACT.is_intact(self.connection.dialect(), "");
-        let sql =
-            format!("SELECT media, preview, created FROM artifact WHERE hash = $1 AND {is_intact}");
+        let uses = self.intact_rows(&checksum::ARTIFACT_USE, "hash", only, "hash")?;
         let mut found = Vec::new();
         for hash in uses.into_iter().map(|mut row| row.bytes(0)) {
-            match self.connection.row(&sql, values![hash.as_slice()])? {
-                Some(row) => found.push((row.int(2), hash, row)),
-                None => self.note(
-                    &session.id,
-                    phrase!("damage-artifact", "artifact {hash}", hash = hash_name(&hash)),
-                ),
+            match self.artifact_row("created, media", &hash)? {
+                Some(mut row) => {
+                    // A record of changed files is of use only on this machine.
+                    if !is_file_record(&row.text(1)) {
+                        found.push((row.int(0), hash));
+                    }
+                }
+                None => self.note_artifact(session, &hash),
             }
         }
-        found.sort_by(|(time, hash, _), (other, next, _)| (time, hash).cmp(&(other, next)));
-        for (time, hash, mut row) in found {
-            let media = row.text(0);
-            // A record of changed files is of use only on this machine.
-            if is_file_record(&media) {
-                continue;
-            }
-            let Some(Some(bytes)) = artifact::read(self.connection, &hash)? else {
-                self.note(
-                    &session.id,
-                    phrase!("damage-artifact", "artifact {hash}", hash = hash_name(&hash)),
-                );
+        found.sort();
+        for (time, hash) in found {
+            let columns = "media, preview, packed, bytes, size";
+            let Some(mut row) = self.artifact_row(columns, &hash)? else {
+                self.note_artifact(session, &hash);
                 continue;
             };
-            let line = ArtifactLine {
-                session: session.id.clone(),
-                media,
-                preview: row.text(1),
-                time,
-                bytes: Bytes::of(bytes),
+            let (media, preview) = (row.text(0), row.text(1));
+            let Some(bytes) = artifact::unpack(row, 2, &hash) else {
+                self.note_artifact(session, &hash);
+                continue;
             };
+            let session = session.id.clone();
+            let bytes = Bytes::of(bytes);
+            let line = ArtifactLine { session, media, preview, time, bytes };
             write_line(self.out, &Line::Artifact(Box::new(line)))?;
         }
         Ok(())
     }
 
+    fn note_artifact(&mut self, session: &Session, hash: &[u8]) {
+        let text = phrase!("damage-artifact", "artifact {hash}", hash = hash_name(hash));
+        self.note(&session.id, text);
+    }
+
+    /// Returns columns of an artifact, if it is intact. If the index does not find it, all
+    /// artifacts are searched.
+    fn artifact_row(&mut self, columns: &str, hash: &[u8]) -> Result<Option<Row>> {
+        let table = &checksum::ARTIFACT;
+        let is_intact = table.is_intact(self.connection.dialect(), "");
+        for name in [table.name.to_owned(), self.unindexed(table)] {
+            let sql = format!("SELECT {columns} FROM {name} WHERE hash = $1 AND {is_intact}");
+            match self.connection.row(&sql, values![hash]) {
+                Ok(None) => {}
+                Err(error) if error.may_be_damage() => {}
+                found => return found,
+            }
+        }
+        Ok(None)
+    }
+
     fn jobs(&mut self, session: &Session) -> Result<()> {
-        let sql = "SELECT kind, payload, state FROM job";
         let only = ("session", session.id.as_str());
-        for mut row in self.intact_rows(&checksum::JOB, sql, only, "key")? {
+        for mut row in self.intact_rows(&checksum::JOB, "kind, payload, state", only, "key")? {
             if row.text(2) == "failed" {
                 continue;
             }
@@ -219,13 +255,24 @@ impl Export<'_> {
     /// Writes the preferences of all users.
     pub(super) fn preferences(&mut self) -> Result<()> {
         let table = &checksum::PREFERENCE;
-        let damaged = table.damaged(self.connection, None)?;
-        self.report.damaged.extend(damaged);
-        let is_intact = table.is_intact(self.connection.dialect(), "");
-        let sql = format!(
-            "SELECT user_id, name, value FROM preference WHERE {is_intact} ORDER BY user_id, name"
-        );
-        for mut row in self.connection.rows(&sql, &[])? {
+        let columns = "user_id, name, value";
+        let rows = if self.is_damaged(table) {
+            let users: Vec<String> = self.scan(table, "user_id", "user_id")?.into_keys().collect();
+            let mut rows = Vec::new();
+            for user in users {
+                rows.extend(self.scanned_rows(table, columns, ("user_id", &user))?);
+            }
+            rows
+        } else {
+            let damaged = table.damaged(self.connection, None)?;
+            self.report.damaged.extend(damaged);
+            let is_intact = table.is_intact(self.connection.dialect(), "");
+            let sql = format!(
+                "SELECT {columns} FROM preference WHERE {is_intact} ORDER BY user_id, name"
+            );
+            self.connection.rows(&sql, &[])?
+        };
+        for mut row in rows {
             self.line(&Line::Preference(PreferenceLine {
                 user: row.text(0),
                 name: row.text(1),

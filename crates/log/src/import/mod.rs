@@ -107,8 +107,9 @@ impl Log {
                 continue;
             }
             let line = serde_json::from_slice(&text).map_err(|error: serde_json::Error| {
-                let text = error.to_string();
-                refused(lines, phrase!("import-line", "invalid export line: {text}", text = text))
+                let cause = Phrase::from(error.to_string());
+                let why = phrase!("import-line", "invalid export line: {cause}", cause = cause);
+                refused(lines, why)
             })?;
             check_first(lines, &line)?;
             ended = matches!(line, Line::End(_));
@@ -164,16 +165,15 @@ impl Log {
     }
 }
 
-fn refused(line: usize, text: Phrase) -> LogError {
-    LogError::Line { line, text }
+fn refused(line: usize, why: Phrase) -> LogError {
+    LogError::Line { line, cause: Box::new(LogError::refused(why)) }
 }
 
 /// Adds the line number to errors about a line. Errors of the log itself are returned unchanged.
 fn at_line(number: usize, error: LogError) -> LogError {
     match error {
-        LogError::Refused(refusal) => refused(number, refusal.to_string().into()),
-        LogError::InvalidId { .. } | LogError::Missing { .. } | LogError::NoSession { .. } => {
-            refused(number, error.to_string().into())
+        LogError::Refused(_) | LogError::InvalidId { .. } | LogError::Missing { .. } => {
+            LogError::Line { line: number, cause: Box::new(error) }
         }
         other => other,
     }
@@ -204,7 +204,7 @@ fn check_first(number: usize, line: &Line) -> Result<()> {
 }
 
 fn decode(bytes: Bytes) -> Result<Vec<u8>> {
-    bytes.into_bytes().ok_or_else(|| LogError::Refused("invalid Base64".into()))
+    bytes.into_bytes().ok_or_else(|| LogError::refused(phrase!("import-base64", "invalid Base64")))
 }
 
 /// Consecutive messages that are inserted together.
@@ -289,14 +289,19 @@ impl Import<'_> {
             self.chain.parent = parent;
         }
         let encoding = Encoding::named(&line.encoding).ok_or_else(|| {
-            LogError::Refused(format!("unknown encoding {:?}", line.encoding).into())
+            LogError::refused(phrase!(
+                "import-encoding",
+                "unknown encoding {name:?}",
+                name = &line.encoding
+            ))
         })?;
         let bytes = decode(line.bytes)?;
         if Id::of(parent, line.role, encoding, &bytes) != id {
-            return Err(LogError::Refused(
-                format!("message {} was changed: its content does not match its id", id.short())
-                    .into(),
-            ));
+            return Err(LogError::refused(phrase!(
+                "import-message-changed",
+                "message {id} was changed: its content does not match its id",
+                id = id.short()
+            )));
         }
         let entry = Entry {
             id,
@@ -343,7 +348,13 @@ impl Import<'_> {
     /// Returns the id of the session that receives the lines of an exported session.
     fn target(&self, session: &str) -> Result<String> {
         let id = self.state.targets.get(session).map(|target| target.id.clone());
-        id.ok_or_else(|| LogError::NoSession { id: session.to_owned() })
+        id.ok_or_else(|| {
+            LogError::refused(phrase!(
+                "import-unknown-session",
+                "session {id:?} is not in the export before this line",
+                id = session
+            ))
+        })
     }
 
     /// Returns the same id if a line about this position is new to the session.

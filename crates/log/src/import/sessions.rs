@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use waterline::phrase;
+
 use super::{Import, Target, decode};
 use crate::checkpoint::{self, Checkpoint, Stored};
 use crate::clear::add_clear_mark;
@@ -47,6 +49,7 @@ impl Import<'_> {
             active: line.active,
             ..Session::new(line.id)
         };
+        session.set_imported_at(self.now);
         let known = self.insert_or_extend(&mut session)?;
         self.state.targets.insert(exported_id, Target { id: session.id.clone(), known });
         if known.is_some() {
@@ -85,9 +88,10 @@ impl Import<'_> {
     pub(super) fn tools(&mut self, line: ToolsLine) -> Result<()> {
         let bytes = decode(line.bytes)?;
         if blake3::hash(&bytes).to_hex().as_str() != line.hash {
-            return Err(LogError::Refused(
-                "the tool definitions were changed: they do not match their hash".into(),
-            ));
+            return Err(LogError::refused(phrase!(
+                "import-tools-changed",
+                "the tool definitions were changed: they do not match their hash"
+            )));
         }
         self.state.tools.insert(line.hash, Arc::new(bytes));
         Ok(())
@@ -110,15 +114,23 @@ impl Import<'_> {
             }
         }
         if Path::of(self.connection, new.tip)?.contains(existing.tip) {
-            if !session::put(self.connection, &existing, new.tip, existing.frozen, new.active)? {
+            if !session::put(
+                self.connection,
+                &existing,
+                new.tip,
+                existing.request_context,
+                new.active,
+            )? {
                 return Err(self.connection.race());
             }
             // Drop the approvals: they were not given for the imported messages.
-            let sql = "UPDATE session SET title = $1, state = $2, local = '{}', workspace = NULL, \
-                       imported = $3, tools = COALESCE($4, tools) WHERE id = $5";
+            let sql = "UPDATE session SET title = $1, state = $2, local = $3, workspace = NULL, \
+                       imported = $4, tools = COALESCE($5, tools) WHERE id = $6";
             let state = session::text(&new.state);
             let tools = new.tools.as_deref().and_then(parse_hash);
-            self.connection.run(sql, values![&new.title, state, new.imported, tools, &new.id])?;
+            let local = session::text(&new.local);
+            let values = values![&new.title, state, local, new.imported, tools, &new.id];
+            self.connection.run(sql, values)?;
             self.added.continued += 1;
             return Ok(Some(existing.tip.position));
         }
@@ -155,12 +167,11 @@ impl Import<'_> {
         let Some(id) = self.target_if_new(&line.session, at.position)? else { return Ok(()) };
         let session = session::load(self.connection, &id)?;
         if !Path::of(self.connection, session.tip)?.contains(at) {
-            return Err(LogError::Refused(
-                format!(
-                    "a request context of session {id} refers to a message outside the session"
-                )
-                .into(),
-            ));
+            return Err(LogError::refused(phrase!(
+                "import-context-outside",
+                "a request context of session {id} refers to a message outside the session",
+                id = &id
+            )));
         }
         let SentLine { cleared, head, past, slots, fold, time, .. } = line;
         let key = request_context::add(

@@ -12,9 +12,13 @@ use crate::store::values;
 use crate::tree::Tip;
 
 pub(crate) use rows::{
-    advance, check_id, forked_from, insert, list, list_readable, load, load_readable, lock, put,
-    update,
+    advance, check_id, columns, forked_from, insert, list, list_readable, load, load_readable,
+    lock, put, put_state, update,
 };
+
+/// The key in [`Session::local`] for the time of the newest import, in milliseconds since 1970. The
+/// only one that the log reads.
+const IMPORTED_AT: &str = "imported_at";
 
 /// A JSON object that the log stores without interpreting it.
 pub type Document = Map<String, Value>;
@@ -73,7 +77,7 @@ pub struct Session {
     pub context_id: String,
     /// The context id of the parent.
     pub parent_context: Option<String>,
-    /// The model.
+    /// The model that the session works with.
     pub model: Option<String>,
     /// The name of the policy.
     pub policy: Option<String>,
@@ -92,14 +96,14 @@ pub struct Session {
     pub imported: u64,
     /// The hash of the tool definitions that the session uses ([`Log::tools`]).
     pub tools: Option<String>,
-    /// The newest message.
+    /// Where the session is in the tree of messages.
     pub tip: Tip,
     /// When the session was created, in milliseconds since 1970.
     pub created: i64,
     /// When the session was last used, in milliseconds since 1970.
     pub active: i64,
     /// The database key of the newest stored request context ([`Log::commit`]).
-    pub frozen: Option<i64>,
+    pub request_context: Option<i64>,
 }
 
 impl Session {
@@ -124,7 +128,7 @@ impl Session {
             tip: Tip::EMPTY,
             created: 0,
             active: 0,
-            frozen: None,
+            request_context: None,
         }
     }
 
@@ -141,6 +145,20 @@ impl Session {
             context_id: context_id.clone(),
             ..Self::new(context_id)
         }
+    }
+
+    /// Records in [`Session::local`] that messages are imported at this time. They keep their own
+    /// times, so [`Session::active`] does not say it.
+    pub fn set_imported_at(&mut self, now: i64) {
+        self.local.insert(IMPORTED_AT.to_owned(), now.into());
+    }
+
+    /// Returns the time from which clean-ups count: the last use or the newest import, whichever is
+    /// later.
+    #[must_use]
+    pub fn idle_since(&self) -> i64 {
+        let imported = self.local.get(IMPORTED_AT).and_then(Value::as_i64);
+        imported.map_or(self.active, |imported| imported.max(self.active))
     }
 
     /// Returns an empty session with a generated id.
@@ -258,7 +276,7 @@ impl Log {
     }
 
     /// Sets when a session was last used, in milliseconds since 1970. Imports use it: what they
-    /// store was said earlier.
+    /// store was added earlier.
     ///
     /// # Errors
     /// If the log cannot be written.

@@ -13,7 +13,7 @@ const COLUMNS: &str = "id, branch, position, frozen, title, user_id, parent, rel
                        active, local, workspace, imported, tools";
 
 /// Returns the columns that [`Session::of`] reads.
-fn columns(dialect: Dialect) -> String {
+pub(crate) fn columns(dialect: Dialect) -> String {
     format!("{COLUMNS}, {}", checksum::SESSION.intact(dialect, ""))
 }
 
@@ -30,7 +30,7 @@ impl Session {
 
     /// Returns what can be read of a row, and whether it is intact. Documents that cannot be read
     /// are empty.
-    fn readable(mut row: Row) -> (Self, bool) {
+    pub(crate) fn readable(mut row: Row) -> (Self, bool) {
         let mut is_intact = row.int(20) == 1;
         let mut document = |text: String| {
             serde_json::from_str(&text).unwrap_or_else(|_| {
@@ -45,7 +45,7 @@ impl Session {
         let session = Self {
             id: row.text(0),
             tip: Tip { branch: row.int(1), position: row.count(2) },
-            frozen: row.maybe_int(3),
+            request_context: row.maybe_int(3),
             title: row.text(4),
             user: row.maybe_text(5),
             parent: row.maybe_text(6),
@@ -161,7 +161,7 @@ pub(crate) fn insert(connection: &mut dyn Connection, session: &Session) -> Resu
         &session.id,
         session.tip.branch,
         session.tip.position,
-        session.frozen,
+        session.request_context,
         &session.title,
         session.user.as_ref(),
         session.parent.as_ref(),
@@ -203,7 +203,7 @@ pub(crate) fn put(
     connection: &mut dyn Connection,
     session: &Session,
     tip: Tip,
-    frozen: Option<i64>,
+    request_context: Option<i64>,
     now: i64,
 ) -> Result<bool> {
     let sql = "UPDATE session SET branch = $1, position = $2, frozen = $3, active = $4 \
@@ -213,14 +213,20 @@ pub(crate) fn put(
     let values = values![
         tip.branch,
         tip.position,
-        frozen,
+        request_context,
         now,
         &session.id,
         from.branch,
         from.position,
-        session.frozen
+        session.request_context
     ];
     Ok(connection.run(sql, values)? == 1)
+}
+
+/// Stores the state of a session.
+pub(crate) fn put_state(connection: &mut dyn Connection, session: &Session) -> Result<()> {
+    let sql = "UPDATE session SET state = $1 WHERE id = $2";
+    connection.run(sql, values![text(&session.state), &session.id]).map(drop)
 }
 
 /// Stores the fields of a session that [`Log::save`] stores.

@@ -131,14 +131,19 @@ impl Table {
         let rows = connection.rows(&sql, &values)?;
         let describe = |row: super::Row| {
             let keys: Vec<String> = row.0.iter().map(shown).collect();
-            phrase!(
-                "damage-row",
-                "{kind} {keys}: its values do not match its checksum",
-                kind = self.kind(),
-                keys = keys.join(", ")
-            )
+            self.mismatch(&keys.join(", "))
         };
         Ok(rows.into_iter().map(describe).collect())
+    }
+
+    /// Describes a row that does not match its checksum.
+    pub(crate) fn mismatch(&self, keys: &str) -> Phrase {
+        phrase!(
+            "damage-row",
+            "{kind} {keys}: its values do not match its checksum",
+            kind = self.kind(),
+            keys = keys
+        )
     }
 
     /// Returns what a row is, for reports of damage.

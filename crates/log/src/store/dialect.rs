@@ -31,15 +31,6 @@ impl Dialect {
         replacements.iter().fold(sql.to_owned(), |sql, (from, to)| sql.replace(from, to))
     }
 
-    /// The suffix of a query that locks its rows and skips rows locked by others. SQLite has one
-    /// writer at a time and does not need it.
-    pub(crate) const fn skip_locked(self) -> &'static str {
-        match self {
-            Self::Sqlite => "",
-            Self::Postgres => "FOR UPDATE SKIP LOCKED",
-        }
-    }
-
     /// The suffix of a query that locks its row until the transaction ends. SQLite has one writer
     /// at a time and does not need it.
     pub(crate) const fn for_update(self) -> &'static str {
@@ -49,7 +40,25 @@ impl Dialect {
         }
     }
 
-    /// The query for the server's time in milliseconds since 1970; `None` if there is no server.
+    /// The query that compares a table with its indexes: `ok`, or one row per problem. `None` if
+    /// the database cannot do so.
+    pub(crate) fn check_table(self, table: &str) -> Option<String> {
+        match self {
+            Self::Sqlite => Some(format!("PRAGMA integrity_check('{table}')")),
+            Self::Postgres => None,
+        }
+    }
+
+    /// The name of a table in a query that must not use its indexes, and that may use `rowid`.
+    /// `None` if the database cannot do so.
+    pub(crate) fn without_indexes(self, table: &str) -> Option<String> {
+        match self {
+            Self::Sqlite => Some(format!("{table} NOT INDEXED")),
+            Self::Postgres => None,
+        }
+    }
+
+    /// The query for the server's time in milliseconds since 1970; `None` without a server.
     pub(crate) const fn server_time(self) -> Option<&'static str> {
         match self {
             Self::Sqlite => None,

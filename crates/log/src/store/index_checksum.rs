@@ -24,7 +24,8 @@ impl Source {
     }
 }
 
-/// Returns the checksum of distinct terms that are separated by spaces. Their order does not matter.
+/// Returns the checksum of distinct terms that are separated by spaces. Their order does not
+/// matter.
 pub(crate) fn of_terms(terms: &str) -> i64 {
     terms.split_ascii_whitespace().fold(0, |sum, term| sum.wrapping_add(hash(term)))
 }

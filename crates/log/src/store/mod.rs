@@ -54,6 +54,33 @@ impl dyn Connection + '_ {
         Ok(rows)
     }
 
+    /// Returns the rows of a query that can be read, in both directions of its order: `sql` gets
+    /// `ASC` or `DESC`. Damage ends a query, but seldom from both ends at the same row. The rows
+    /// between are lost; the error says so.
+    pub(crate) fn readable_rows(
+        &mut self,
+        sql: impl Fn(&str) -> String,
+        values: &[Value],
+    ) -> Result<(Vec<Row>, Option<LogError>)> {
+        let mut rows = Vec::new();
+        let mut last = Vec::new();
+        let forward = self.each(&sql("ASC"), values, &mut |row| {
+            rows.push(row);
+            Ok(())
+        });
+        let Err(error) = forward else { return Ok((rows, None)) };
+        if !error.may_be_damage() {
+            return Err(error);
+        }
+        // It fails too, unless the damage is gone.
+        drop(self.each(&sql("DESC"), values, &mut |row| {
+            last.push(row);
+            Ok(())
+        }));
+        rows.extend(last.into_iter().rev());
+        Ok((rows, Some(error)))
+    }
+
     /// Returns the first row of a query.
     pub(crate) fn row(&mut self, sql: &str, values: &[Value]) -> Result<Option<Row>> {
         Ok(self.rows(sql, values)?.into_iter().next())
@@ -105,6 +132,12 @@ pub(crate) trait Store: Send + Sync {
     /// Runs the database's own integrity check and returns the problems.
     fn check(&self) -> Result<Vec<Phrase>>;
 
+    /// Returns the damage with which the store was opened for reading
+    /// ([`Options::salvage`](crate::Options::salvage)).
+    fn format_damage(&self) -> Option<Phrase> {
+        None
+    }
+
     /// Frees the space of deleted data and removes all traces of it.
     fn shrink(&self) -> Result<()>;
 
@@ -141,7 +174,20 @@ pub(crate) fn open(url: &str, options: &Options) -> Result<Arc<dyn Store>> {
             url: if file.is_empty() { String::new() } else { "host=…".to_owned() },
         });
     }
+    if may_have_password(file) && !Path::new(file).exists() {
+        return Err(LogError::InvalidUrl { url: "…@…".to_owned() });
+    }
     Ok(Arc::new(sqlite::Sqlite::open(Path::new(file), options)?))
+}
+
+/// Returns whether a text that should name a log may be a mistyped address with a password, so that
+/// it must not be shown: `user:password@host`, or settings with `password=`.
+#[must_use]
+pub fn may_have_password(text: &str) -> bool {
+    let is_path = text.starts_with(['/', '.', '~']);
+    let has_user =
+        text.split_once(':').is_some_and(|(user, rest)| !user.is_empty() && rest.contains('@'));
+    text.contains("password=") || (!is_path && has_user)
 }
 
 /// Returns the part of a URL that is safe to show: of a URL with a scheme only the scheme, since

@@ -9,18 +9,20 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use waterline::phrase::Phrase;
+
 use crate::error::{LogError, Result};
 
 pub(super) fn connector(roots: Option<&Path>) -> Result<MakeRustlsConnect> {
     let mut store = RootCertStore::empty();
     match roots {
         Some(path) => {
-            let cannot = |text: String| LogError::Open { name: path.display().to_string(), text };
-            let found =
-                CertificateDer::pem_file_iter(path).map_err(|error| cannot(error.to_string()))?;
+            let cannot = |text: Phrase| LogError::Open { name: path.display().to_string(), text };
+            let found = CertificateDer::pem_file_iter(path)
+                .map_err(|error| cannot(error.to_string().into()))?;
             for certificate in found {
-                let certificate = certificate.map_err(|error| cannot(error.to_string()))?;
-                store.add(certificate).map_err(|error| cannot(error.to_string()))?;
+                let certificate = certificate.map_err(|error| cannot(error.to_string().into()))?;
+                store.add(certificate).map_err(|error| cannot(error.to_string().into()))?;
             }
         }
         None => {
@@ -30,7 +32,7 @@ pub(super) fn connector(roots: Option<&Path>) -> Result<MakeRustlsConnect> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
-        .map_err(|error| LogError::Open { name: "TLS".to_owned(), text: error.to_string() })?
+        .map_err(|error| LogError::Open { name: "TLS".to_owned(), text: error.to_string().into() })?
         .with_root_certificates(store)
         .with_no_client_auth();
     Ok(MakeRustlsConnect::new(config))

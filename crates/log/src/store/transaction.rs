@@ -4,6 +4,8 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use waterline::phrase;
+
 use super::{Connection, Finish, Job, Store, Work};
 use crate::error::{LogError, Result};
 use waterline::phrase::Phrase;
@@ -31,12 +33,13 @@ impl<C: Connection + Send + 'static> Transaction<C> {
     }
 
     fn ended(&self) -> LogError {
-        let text = "the transaction has already ended".to_owned();
+        let text = phrase!("log-transaction-ended", "the transaction has already ended");
         LogError::Database { name: self.name.clone(), text }
     }
 
     fn refused<T>(&self) -> Result<T> {
-        let text = "this operation is not possible inside a transaction".to_owned();
+        let text =
+            phrase!("log-in-transaction", "this operation is not possible inside a transaction");
         Err(LogError::Database { name: self.name.clone(), text })
     }
 }

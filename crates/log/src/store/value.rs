@@ -48,7 +48,7 @@ pub(crate) use values;
 
 /// A row of a query. A column of an unexpected type reads as its default: this crate owns both the
 /// statements and the tables.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Row(pub(in crate::store) Vec<Value>);
 
 impl Row {
@@ -59,6 +59,22 @@ impl Row {
     pub(crate) fn maybe_int(&self, at: usize) -> Option<i64> {
         match self.0.get(at) {
             Some(Value::Int(number)) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// Removes the last column and returns it.
+    pub(crate) fn pop_int(&mut self) -> Option<i64> {
+        match self.0.pop() {
+            Some(Value::Int(number)) => Some(number),
+            _ => None,
+        }
+    }
+
+    /// The same for a text.
+    pub(crate) fn pop_text(&mut self) -> Option<String> {
+        match self.0.pop() {
+            Some(Value::Text(text)) => Some(text),
             _ => None,
         }
     }

@@ -88,7 +88,8 @@ fn rewind_by_turns(backend: &dyn Backend) {
     assert_eq!(log.rewind("s", RewindTarget::Turns(2)).unwrap().tip.position(), 0);
     assert_eq!(log.forward("s", Some(3)).unwrap().tip.position(), 3);
     assert_eq!(log.forward("s", None).unwrap().tip.position(), 6);
-    assert!(log.rewind("s", RewindTarget::Turns(4)).is_err());
+    let refused = log.rewind("s", RewindTarget::Turns(4)).unwrap_err().to_string();
+    assert_eq!(refused, "session s has only 3 turns; cannot undo 4");
 }
 
 fn redo_undoes_rewinds_one_by_one(backend: &dyn Backend) {

@@ -18,6 +18,7 @@ cases![
     s4_33_v13_a_fold_leaves_the_log_unchanged,
     a_cleared_session_resumes_after_the_mark,
     a_session_without_calls_resumes_with_all_messages,
+    a_fold_that_reads_recent_messages_keeps_what_a_whole_one_keeps,
     clearing_invalidates_the_request_context,
     concurrent_freezes_conflict,
     a_fold_can_be_undone,
@@ -87,10 +88,10 @@ impl<'a> Runner<'a> {
         let input = Input::new(&self.history, &self.generation, &self.policy, budget, &model);
         let planned = plan(&input);
         let fold = match &planned.action {
-            Action::Fold { reason, .. } => Some(Fold {
-                reason: reason.clone(),
-                tokens_before: planned.tokens.before,
-                tokens_after: planned.tokens.after,
+            Action::Fold { reasons, .. } => Some(Fold {
+                reasons: reasons.clone(),
+                tokens_before: planned.tokens.history,
+                tokens_after: planned.tokens.context,
                 ..Fold::default()
             }),
             _ => None,
@@ -189,6 +190,50 @@ fn a_cleared_session_resumes_after_the_mark(backend: &dyn Backend) {
     assert_eq!(log.history("s", &counter(), parse).unwrap().len(), 77);
 }
 
+/// The indexes of the messages that are sent, and how; without the block that replaces the others.
+fn kept(history: &History, generation: &Generation, window: usize) -> Vec<String> {
+    let policy = policy();
+    let model = Models::builtin().unknown();
+    let input = Input::new(history, generation, &policy, Budget::of(window), &model);
+    let planned = plan(&input);
+    assert!(matches!(planned.action, Action::Fold { .. }));
+    let mut sources: Vec<usize> =
+        planned.slots.iter().flat_map(|slot| slot.sources.iter().copied()).collect();
+    sources.sort_unstable();
+    assert!(sources.into_iter().eq(0..history.len()), "every message is in one slot");
+    let sent = planned.slots.iter().filter(|slot| {
+        slot.treatment.is_sent() && slot.treatment != waterline::plan::Treatment::Summary
+    });
+    sent.map(|slot| {
+        let texts = slot.views.iter().filter_map(|view| view.message(history)).map(Message::text);
+        format!("{:?} {:?} {}", slot.sources, slot.treatment, texts.collect::<String>())
+    })
+    .collect()
+}
+
+fn a_fold_that_reads_recent_messages_keeps_what_a_whole_one_keeps(backend: &dyn Backend) {
+    let log = backend.open();
+    let mut runner = Runner::new(&log, "s", 3_000);
+    runner.append(Role::System, "be brief");
+    runner.turns(0..60);
+    let shown: Vec<usize> = (runner.generation.slots().iter())
+        .filter(|slot| slot.treatment.is_sent())
+        .flat_map(|slot| slot.sources.iter().copied())
+        .collect();
+    let whole = log.history("s", &counter(), parse).unwrap();
+    let recent = log.recent_history("s", &counter(), parse, 40, &shown).unwrap();
+    let is_read = |index: &usize| recent.source(*index).is_some();
+    let read = (0..whole.len()).filter(is_read).count();
+    assert!(recent.has_unread() && (40..60).contains(&read), "{read}");
+    for index in (0..whole.len()).filter(is_read) {
+        assert_eq!(recent.source(index).unwrap().text(), whole.source(index).unwrap().text());
+    }
+    assert_eq!((recent.len(), recent.tokens()), (whole.len(), whole.tokens()));
+    assert_eq!(recent.system_tokens(), whole.system_tokens());
+    let window = 2_000;
+    assert_eq!(kept(&recent, &runner.generation, window), kept(&whole, &runner.generation, window));
+}
+
 fn clearing_invalidates_the_request_context(backend: &dyn Backend) {
     let log = backend.open();
     let mut runner = Runner::new(&log, "s", 3_000);
@@ -230,7 +275,7 @@ fn concurrent_freezes_conflict(backend: &dyn Backend) {
     assert!(matches!(freeze(&log, &planned, sent()), Err(LogError::Conflict { .. })));
     // An append does not change the stored context.
     let tip = log.append("s", first.tip, vec![text_message(Role::User, "two")]).unwrap().tip;
-    assert_eq!(log.session("s").unwrap().frozen, first.frozen);
+    assert_eq!(log.session("s").unwrap().request_context, first.request_context);
     assert_eq!(tip.position(), 2);
 }
 
@@ -252,9 +297,10 @@ fn s4_33_v13_a_fold_leaves_the_log_unchanged(backend: &dyn Backend) {
     ));
     let folds = log.generations("s").unwrap();
     assert_eq!(folds.len() as u64, runner.generation.number);
-    assert!(folds.iter().all(
-        |fold| fold.fold.tokens_after < fold.fold.tokens_before && !fold.fold.reason.is_empty()
-    ));
+    assert!(
+        folds.iter().all(|fold| fold.fold.tokens_after < fold.fold.tokens_before
+            && !fold.fold.reasons.is_empty())
+    );
     assert_eq!(folds.iter().filter(|fold| fold.is_current).count(), 1);
     assert_eq!(log.verify(|_, _| ()).unwrap().problems, []);
 }
@@ -324,7 +370,7 @@ fn imported_folds_are_stored_once(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["one", "two", "three"]);
     let fold =
-        Fold { reason: "auto".into(), tokens_before: 900, tokens_after: 100, ..Fold::default() };
+        Fold { reasons: "auto".into(), tokens_before: 900, tokens_after: 100, ..Fold::default() };
     for _ in 0..2 {
         log.note_fold("s", 2, 1, fold.clone(), Some(5)).unwrap();
     }

@@ -16,6 +16,7 @@ cases![
     several_operations_are_one_transaction,
     a_failed_operation_is_rolled_back_without_the_others,
     blocking_threads_wait_for_a_free_connection,
+    callers_wait_while_the_queue_is_full,
 ];
 
 fn four() -> Options {
@@ -129,6 +130,46 @@ fn a_failed_operation_is_rolled_back_without_the_others(backend: &dyn Backend) {
     }))
     .unwrap();
     assert_eq!(texts(&log, "s"), ["one", "three"]);
+}
+
+/// Returns whether a future is ready when it is first polled.
+async fn is_ready(work: &mut (impl Future + Unpin)) -> bool {
+    std::future::poll_fn(|context| {
+        let poll = std::pin::Pin::new(&mut *work).poll(context);
+        std::task::Poll::Ready(poll.is_ready())
+    })
+    .await
+}
+
+fn callers_wait_while_the_queue_is_full(backend: &dyn Backend) {
+    let options = Options::default()
+        .with_connections(NonZeroUsize::MIN)
+        .with_queue(NonZeroUsize::new(2).unwrap());
+    let log = Log::open_with(&backend.other(), &options).unwrap();
+    block_on(async {
+        let handle = log.handle();
+        let (start, started) = channel::<()>();
+        let mut running = Box::pin(handle.run(move |_| {
+            let _ = started.recv();
+            Ok(())
+        }));
+        assert!(!is_ready(&mut running).await);
+        let last = handle.try_permit().unwrap();
+        assert!(handle.try_permit().is_none(), "both places are taken");
+        let mut waiting = Box::pin(handle.permit());
+        assert!(!is_ready(&mut waiting).await);
+        // A write that waits for a place is not lost while its caller waits.
+        let write = handle.write(|log| log.create(Session::new("waited")).map(drop));
+        handle.detach(last, |log| {
+            log.create(Session::new("detached")).unwrap();
+        });
+        start.send(()).unwrap();
+        running.await.unwrap();
+        drop(waiting.await.unwrap());
+        write.await.unwrap();
+        let both = handle.run(|log| Ok((log.session("waited")?, log.session("detached")?)));
+        both.await.unwrap();
+    });
 }
 
 fn blocking_threads_wait_for_a_free_connection(backend: &dyn Backend) {

@@ -297,15 +297,8 @@ fn a_very_large_message_is_stored(backend: &dyn Backend) {
         .map(|n| format!("line {:x} of it\n", n.wrapping_mul(0x9E37_79B9_7F4A_7C15)))
         .collect();
     assert!(text.len() as u64 > lines * 27);
-    let message = Incoming {
-        role: Role::Tool,
-        encoding: Encoding::Bytes,
-        bytes: text.clone().into_bytes(),
-        tokens: text.len() / 4,
-        counter: "chars4".into(),
-        text: text.clone(),
-        time: None,
-    };
+    let mut message = Incoming::unread(Role::Tool, text.clone().into_bytes(), &counter());
+    message.text.clone_from(&text);
     log.append("s", created.tip, vec![message, text_message(Role::User, "and?")]).unwrap();
     let entries = log.entries("s").unwrap();
     assert!(entries[0].bytes == text.as_bytes());

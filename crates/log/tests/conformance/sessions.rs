@@ -6,7 +6,8 @@ use std::sync::Arc;
 use serde_json::json;
 use waterline::message::Role;
 use waterline_log::{
-    CHECKPOINTS, Commit, Document, EraseTarget, Filter, LogError, Relation, Session, Usage,
+    CHECKPOINTS, Commit, Document, EraseTarget, FileRecord, Filter, LogError, NewArtifact,
+    Relation, RewindTarget, Session, Tip, Usage, content_hash,
 };
 
 use crate::backend::{Backend, session, text_message, texts};
@@ -23,6 +24,7 @@ cases![
     sessions_are_listed_by_last_use,
     s0_59_to_s0_61_a_checkpoint_after_every_step,
     s0_64_s4_41_a_checkpoint_restores_messages_and_state,
+    a_move_is_taken_back_with_its_state,
     old_checkpoints_are_deleted_and_messages_are_not,
 ];
 
@@ -96,6 +98,8 @@ fn a_commit_is_one_transaction(backend: &dyn Backend) {
         usage: Some(Usage { model: "m".into(), input: 7, ..Usage::default() }),
         checkpoint: Some(json!({"step": 1})),
         preferences: vec![("u".into(), "factor".into(), "1.1".into())],
+        artifacts: vec![artifact()],
+        file_records: vec![file_record(created.tip)],
         ..Commit::default()
     };
     let stored = log.commit(&created, commit).unwrap();
@@ -108,6 +112,21 @@ fn a_commit_is_one_transaction(backend: &dyn Backend) {
     assert_eq!(log.preferences("u").unwrap()["factor"], "1.1");
     let checkpoint = log.checkpoints("s").unwrap().remove(0).checkpoint;
     assert_eq!((checkpoint.messages, checkpoint.state), (3, stored.state));
+    assert_eq!(log.artifact(&artifact().hash()).unwrap(), b"a long result");
+    assert_eq!(log.file_content(&content_hash(b"a file")).unwrap(), b"a file");
+    log.rewind("s", RewindTarget::Position(1)).unwrap();
+    let last = log.id_at(stored.tip).unwrap().unwrap();
+    assert_eq!(log.file_changes_since("s", last).unwrap().undone, [b"a record"]);
+}
+
+fn artifact() -> NewArtifact {
+    let bytes = b"a long result".to_vec();
+    NewArtifact { media: "text/plain".into(), preview: "a long".into(), bytes }
+}
+
+fn file_record(at: Tip) -> FileRecord {
+    let contents = vec![b"a file".to_vec()];
+    FileRecord { session: "s".into(), at, record: b"a record".to_vec(), contents }
 }
 
 fn a_commit_to_a_modified_session_is_refused(backend: &dyn Backend) {
@@ -115,6 +134,8 @@ fn a_commit_to_a_modified_session_is_refused(backend: &dyn Backend) {
     let created = session(&log, "s", &["one"]);
     let commit = |text: &str| Commit {
         messages: vec![text_message(Role::User, text)],
+        artifacts: vec![artifact()],
+        file_records: vec![file_record(created.tip)],
         checkpoint: Some(json!({})),
         changes: vec![Arc::new(|session| {
             session.state.insert("loops".into(), json!(9));
@@ -122,7 +143,13 @@ fn a_commit_to_a_modified_session_is_refused(backend: &dyn Backend) {
         })],
         ..Commit::default()
     };
-    let moved = log.commit(&created, Commit { changes: Vec::new(), ..commit("two") }).unwrap();
+    let first = Commit {
+        changes: Vec::new(),
+        artifacts: Vec::new(),
+        file_records: Vec::new(),
+        ..commit("two")
+    };
+    let moved = log.commit(&created, first).unwrap();
     let refused = log.commit(&created, commit("otherwise"));
     assert!(matches!(refused, Err(LogError::Conflict { position: 2, .. })), "{refused:?}");
     assert_eq!(
@@ -130,6 +157,8 @@ fn a_commit_to_a_modified_session_is_refused(backend: &dyn Backend) {
         (vec!["one".into(), "two".into()], 1)
     );
     assert_eq!(log.session("s").unwrap().state, Document::new());
+    let stats = log.stats().unwrap();
+    assert_eq!((stats.artifacts, stats.file_versions), (0, 0));
     // Repeating a stored commit, as after a lost reply, does not store it twice.
     assert_eq!(log.commit(&created, commit("two")).unwrap().tip, moved.tip);
     assert_eq!(log.checkpoints("s").unwrap().len(), 1);
@@ -251,6 +280,23 @@ fn s0_64_s4_41_a_checkpoint_restores_messages_and_state(backend: &dyn Backend) {
     log.forward("s", None).unwrap();
     assert_eq!(texts(&log, "s"), ["one", "two", "three"]);
     assert!(matches!(log.restore("s", "nothing"), Err(LogError::Missing { .. })));
+}
+
+fn a_move_is_taken_back_with_its_state(backend: &dyn Backend) {
+    let log = backend.open();
+    let mut created = session(&log, "s", &["one", "a", "two", "b"]);
+    created.state = document(json!({"todos": ["measure"]}));
+    log.save(&created).unwrap();
+    let kept = log.checkpoint("s", json!({})).unwrap();
+    log.rewind("s", RewindTarget::Turns(1)).unwrap();
+    log.save(&Session { state: document(json!({})), ..created.clone() }).unwrap();
+    let before = log.session("s").unwrap();
+    // The checkpoint is later than the session, so that it is no rewind.
+    let restored = log.restore("s", &kept.checkpoint_id).unwrap();
+    assert_eq!((restored.tip.position(), &restored.state), (4, &created.state));
+    let back = log.take_back(&before).unwrap();
+    assert_eq!(Session { active: before.active, ..back }, before);
+    assert_eq!(log.redo("s").unwrap().tip.position(), 4, "the rewind, not the move taken back");
 }
 
 fn old_checkpoints_are_deleted_and_messages_are_not(backend: &dyn Backend) {

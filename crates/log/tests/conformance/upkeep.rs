@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use waterline::message::Role;
-use waterline_log::{EraseReport, EraseTarget, Incoming, LogError, RewindTarget, Session, Usage};
+use waterline_log::{EraseReport, EraseTarget, LogError, RewindTarget, Session, Usage};
 
 use crate::backend::{Backend, parse, record_usage, session, text_message, texts};
 use crate::cases;
@@ -18,6 +18,7 @@ cases![
     odd_queries_do_not_fail,
     erasing_a_session_deletes_all_its_data,
     erasing_keeps_messages_that_a_fork_shares,
+    a_blank_session_is_erased_and_one_with_messages_is_not,
     s2_29_c0_10_idle_sessions_are_erased,
     erasing_a_user_deletes_all_their_data,
     a_session_with_an_active_sub_agent_is_not_idle,
@@ -80,11 +81,9 @@ fn a_chinese_question_finds_the_statement(backend: &dyn Backend) {
     assert_eq!(found(&log, "密码")[..1], ["s/3"]);
     let escaped = json!({"role": "user", "content": "x"}).to_string();
     let escaped = escaped.replace('x', "\\u5927\\u95e8\\u94a5\\u5319");
-    let incoming = Incoming {
-        encoding: waterline_log::Encoding::Wire(waterline::message::Wire::OPENAI_CHAT),
-        bytes: escaped.into_bytes(),
-        ..text_message(Role::User, "大门钥匙")
-    };
+    let mut incoming = text_message(Role::User, "大门钥匙");
+    incoming.encoding = waterline_log::Encoding::Wire(waterline::message::Wire::OPENAI_CHAT);
+    incoming.bytes = escaped.into_bytes();
     let tip = log.session("s").unwrap().tip;
     log.append("s", tip, vec![incoming]).unwrap();
     assert_eq!(found(&log, "大门钥匙")[..1], ["s/4"]);
@@ -201,7 +200,7 @@ fn erasing_a_session_deletes_all_its_data(backend: &dyn Backend) {
     log.checkpoint("s", json!({})).unwrap();
     record_usage(&log, "s", Usage::default()).unwrap();
     log.put_artifact("s", "text/plain", "p", b"artifact".to_vec()).unwrap();
-    log.add_job("summary", Some("s"), "{}").unwrap();
+    log.replace_jobs("summary", "s", "{}").unwrap();
     log.rewind("s", RewindTarget::Position(2)).unwrap();
     let child = log.create_sub_agent("s").unwrap();
     log.append(&child.id, child.tip, vec![text_message(Role::User, "secretword of the child")])
@@ -260,6 +259,20 @@ fn erasing_keeps_messages_that_a_fork_shares(backend: &dyn Backend) {
     log.erase(&EraseTarget::Session("s".into())).unwrap();
     let stats = log.stats().unwrap();
     assert_eq!((stats.messages, stats.contents, stats.branches), (0, 0, 0));
+}
+
+fn a_blank_session_is_erased_and_one_with_messages_is_not(backend: &dyn Backend) {
+    let log = backend.open();
+    session(&log, "talked", &["one", "two"]);
+    let blank = log.create(Session::new("blank")).unwrap();
+    log.append("blank", blank.tip, vec![text_message(Role::System, "help")]).unwrap();
+    assert!(log.erase_blank("blank").unwrap() && log.lookup("blank").unwrap().is_none());
+    assert!(!log.erase_blank("talked").unwrap());
+    assert_eq!(texts(&log, "talked"), ["one", "two"]);
+    assert_eq!(
+        (log.stats().unwrap().messages, log.verify(|_, _| ()).unwrap().problems),
+        (2, vec![])
+    );
 }
 
 /// S2.29: sessions unused for thirty days are erased; C0.10: with all their data.

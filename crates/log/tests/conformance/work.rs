@@ -1,101 +1,37 @@
 //! Jobs, concurrent opening and imports, and usage of sub-agents.
 
-use std::time::Duration;
-
-use waterline_log::{ATTEMPTS, Fold, JobState, Log, LogError, Relation, Session, Summary, Usage};
+use waterline_log::{Fold, Log, LogError, Relation, Session, Summary, Usage};
 
 use crate::backend::{Backend, record_usage, session};
 use crate::cases;
 
 cases![
-    a_job_is_taken_by_one_worker,
-    a_job_survives_its_worker,
-    a_job_is_retried_up_to_the_limit,
-    many_workers_share_the_work,
+    a_job_is_replaced_and_claimed_once,
     opening_concurrently_creates_one_log,
     concurrent_imports_add_nothing_twice,
     usage_below_includes_sub_agents_and_roles,
 ];
 
-const LONG: Duration = Duration::from_secs(600);
-
-fn a_job_is_taken_by_one_worker(backend: &dyn Backend) {
+/// S3.11: a session has one job of a kind, and of several processes that did its work, one claims
+/// it.
+fn a_job_is_replaced_and_claimed_once(backend: &dyn Backend) {
     let log = backend.open();
     session(&log, "s", &["one"]);
-    log.add_job("summary", Some("s"), "first").unwrap();
-    log.add_job("summary", None, "second").unwrap();
-    log.add_job("memory", None, "other").unwrap();
-    let job = log.take_job("summary", "w1", LONG).unwrap().unwrap();
-    assert_eq!((job.payload.as_str(), job.stage, job.attempts), ("first", JobState::Running, 1));
-    let next = log.take_job("summary", "w2", LONG).unwrap().unwrap();
-    assert_eq!(next.payload, "second");
-    assert_eq!(log.take_job("summary", "w3", LONG).unwrap(), None);
-    assert!(log.finish_job(&job, "w2").is_err());
-    assert!(matches!(log.add_job("summary", Some("missing"), ""), Err(LogError::NoSession { .. })));
-    log.finish_job(&job, "w1").unwrap();
-    assert_eq!(log.jobs(Some("s")).unwrap().len(), 0);
-    assert_eq!(log.jobs(None).unwrap().len(), 2);
-}
-
-fn a_job_survives_its_worker(backend: &dyn Backend) {
-    let log = backend.open();
-    log.add_job("summary", None, "x").unwrap();
-    let lost = log.take_job("summary", "dies", Duration::ZERO).unwrap().unwrap();
+    session(&log, "t", &["one"]);
+    log.replace_jobs("summary", "s", "first").unwrap();
+    let other = log.replace_jobs("memory", "s", "other").unwrap();
+    log.replace_jobs("summary", "t", "of t").unwrap();
+    let key = log.replace_jobs("summary", "s", "second").unwrap();
     drop(log);
     let log = backend.open();
-    let again = log.take_job("summary", "lives", LONG).unwrap().unwrap();
-    assert_eq!((again.key, again.attempts), (lost.key, 2));
-    assert!(log.finish_job(&lost, "dies").is_err());
-    log.finish_job(&again, "lives").unwrap();
-}
-
-fn a_job_is_retried_up_to_the_limit(backend: &dyn Backend) {
-    let log = backend.open();
-    log.add_job("summary", None, "x").unwrap();
-    for attempt in 1..=ATTEMPTS {
-        let job = log.take_job("summary", "w", LONG).unwrap().unwrap();
-        let stage = log.fail_job(&job, "w", "no answer", Duration::ZERO).unwrap();
-        assert_eq!(stage, if attempt < ATTEMPTS { JobState::Waiting } else { JobState::Failed });
-    }
-    assert_eq!(log.take_job("summary", "w", LONG).unwrap(), None);
-    assert_eq!(log.jobs(None).unwrap()[0].error.as_deref(), Some("no answer"));
-    assert_eq!(log.stats().unwrap().failed_jobs, 1);
-
-    // A job whose workers always die fails too. A job that is not due yet is not taken.
-    log.add_job("memory", None, "y").unwrap();
-    for _ in 0..ATTEMPTS {
-        assert!(log.take_job("memory", "w", Duration::ZERO).unwrap().is_some());
-    }
-    assert_eq!(log.take_job("memory", "w", LONG).unwrap(), None);
-    log.add_job("later", None, "z").unwrap();
-    let job = log.take_job("later", "w", LONG).unwrap().unwrap();
-    log.fail_job(&job, "w", "busy", LONG).unwrap();
-    assert_eq!(log.take_job("later", "w", LONG).unwrap(), None);
-}
-
-fn many_workers_share_the_work(backend: &dyn Backend) {
-    let log = backend.open();
-    for number in 0..60 {
-        log.add_job("k", None, &number.to_string()).unwrap();
-    }
-    let work = |worker: usize| {
-        let log = log.clone();
-        std::thread::spawn(move || {
-            let name = format!("w{worker}");
-            let mut done = Vec::new();
-            while let Some(job) = log.take_job("k", &name, LONG).unwrap() {
-                log.finish_job(&job, &name).unwrap();
-                done.push(job.payload);
-            }
-            done
-        })
-    };
-    let workers: Vec<_> = (0..6).map(work).collect();
-    let mut done: Vec<String> =
-        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect();
-    done.sort();
-    done.dedup();
-    assert_eq!(done.len(), 60);
+    let jobs = log.jobs(Some("s")).unwrap();
+    let found: Vec<(i64, &str)> = jobs.iter().map(|job| (job.key, job.payload.as_str())).collect();
+    assert_eq!(found, [(other, "other"), (key, "second")]);
+    assert_eq!(log.jobs(None).unwrap().len(), 3);
+    assert_eq!([log.claim_job(key).unwrap(), log.claim_job(key).unwrap()], [true, false]);
+    assert_eq!(log.jobs(Some("s")).unwrap().len(), 1);
+    let missing = log.replace_jobs("summary", "missing", "");
+    assert!(matches!(missing, Err(LogError::NoSession { .. })));
 }
 
 fn opening_concurrently_creates_one_log(backend: &dyn Backend) {

@@ -2,17 +2,19 @@
 //! returns, and `export` saves everything else.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use waterline::history::History;
 use waterline::message::{Message, Part, Role};
 use waterline::model::Models;
+use waterline::phrase::Phrase;
 use waterline::plan::{Action, Budget, Generation, Input, plan};
 use waterline::policy::Policy;
 use waterline::tokens::{Counter, Method};
 use waterline_log::{
-    Commit, ContextUpdate, EraseTarget, Fold, Incoming, Log, RewindTarget, Session, Summary, Usage,
+    Commit, ContextUpdate, EraseTarget, Exported, Fold, Incoming, Log, LogError, Options,
+    RewindTarget, Session, Summary, Usage,
 };
 
 use crate::reads;
@@ -88,7 +90,8 @@ fn write_log(path: &Path) {
         log.add_summary("main", summary).unwrap();
         let text = format!("artifact {count}: {}", "line of output\n".repeat(10));
         log.put_artifact("main", "text/plain", "artifact…", text.into_bytes()).unwrap();
-        log.add_job("summary", Some("other"), &format!("{{\"job\": {count}}}")).unwrap();
+        let kind = format!("kind {count}");
+        log.replace_jobs(&kind, "other", &format!("{{\"job\": {count}}}")).unwrap();
         log.set_preference("ada", &format!("name {count}"), Some(&format!("value {count}")))
             .unwrap();
         let said = [Message::user(format!("hello {count}"))];
@@ -124,6 +127,11 @@ fn erase_some(log: &Log) {
     turns(log, "later", 3);
 }
 
+/// Opens a log for `verify` and `export`.
+fn open(path: &Path) -> Result<Log, LogError> {
+    Log::open_with(&path.display().to_string(), &Options::default().with_salvage(true))
+}
+
 /// What a user can find out about a log.
 #[derive(Debug, PartialEq, Eq)]
 enum Outcome {
@@ -133,22 +141,23 @@ enum Outcome {
     Intact(Vec<u8>, Vec<String>),
 }
 
-fn examine(path: &Path) -> Outcome {
-    let Ok(log) = Log::open(&path.display().to_string()) else { return Outcome::Found };
+/// An export: its lines, and whether it names damage.
+type Saved = (Vec<u8>, bool);
+
+/// Returns what a user can find out about a log, and its export, unless the log does not open.
+fn examine(path: &Path) -> (Outcome, Option<Saved>) {
+    let Ok(log) = open(path) else { return (Outcome::Found, None) };
     let verified = log.verify(|_, _| ());
     let mut out = Vec::new();
-    // Even a damaged log is exported without a panic.
-    let exported = log.export(&[], &mut out);
-    match (verified, exported) {
-        (Ok(verified), Ok(exported)) if verified.problems.is_empty() => {
+    let exported = log.export(&[], &mut out).unwrap();
+    let outcome = match verified {
+        Ok(verified) if verified.problems.is_empty() => {
             assert_eq!(exported.damaged, [], "verify finds what export finds");
-            Outcome::Intact(out, reads::everything(&log))
-        }
-        (Ok(verified), Err(error)) if verified.problems.is_empty() => {
-            panic!("verify found nothing, and export failed: {error}")
+            Outcome::Intact(out.clone(), reads::everything(&log))
         }
         _ => Outcome::Found,
-    }
+    };
+    (outcome, Some((out, !exported.damaged.is_empty())))
 }
 
 /// Returns the pages of each table and index.
@@ -174,19 +183,49 @@ impl Random {
     }
 }
 
+/// Examines a copy of a log in which bits of one byte are flipped.
+fn flipped(directory: &Path, intact: &[u8], at: usize, bits: u8) -> (Outcome, Option<Saved>) {
+    examine(&damaged_copy(directory, intact, at, bits))
+}
+
+/// Writes a copy of a log in which bits of one byte are flipped.
+fn damaged_copy(directory: &Path, intact: &[u8], at: usize, bits: u8) -> PathBuf {
+    let mut bytes = intact.to_vec();
+    bytes[at] ^= bits;
+    ["", "-wal", "-shm"].iter().for_each(|suffix| {
+        drop(std::fs::remove_file(directory.join(format!("copy.db{suffix}"))));
+    });
+    let copy = directory.join("copy.db");
+    std::fs::write(&copy, bytes).unwrap();
+    copy
+}
+
+/// Returns whether a flipped bit was found. Fails if it was not and something differs, or if an
+/// export lacks something without naming it.
+fn is_found(flipped: (Outcome, Option<Saved>), expected: &Outcome, place: &str) -> bool {
+    let Outcome::Intact(expected, expected_reads) = expected else { panic!("the log is intact") };
+    let (outcome, saved) = flipped;
+    if let Some((saved, names_damage)) = saved {
+        assert!(names_damage || saved == *expected, "{place}: the export is silently incomplete");
+    }
+    let Outcome::Intact(exported, read) = outcome else { return true };
+    assert!(exported == *expected, "{place}: the export differs");
+    for (read, expected) in read.iter().zip(expected_reads) {
+        assert_eq!(read, expected, "{place}: not found");
+    }
+    false
+}
+
 pub(crate) fn every_flipped_bit_that_matters_is_found() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log.db");
     write_log(&path);
-    let Outcome::Intact(expected, expected_reads) = examine(&path) else {
-        panic!("the log is intact")
-    };
+    let (expected, _) = examine(&path);
     let intact = std::fs::read(&path).unwrap();
     let flips = waterline_testkit::effort(8, 100);
     let mut random = Random(16);
     let mut found = 0;
     let mut total = 0;
-    let copy = directory.path().join("copy.db");
     for (name, pages) in pages(&path) {
         for flip in 0..flips {
             let page = pages[random.below(pages.len())] * 4_096;
@@ -195,26 +234,75 @@ pub(crate) fn every_flipped_bit_that_matters_is_found() {
             while flip % 4 > 0 && intact[at] == 0 {
                 at = page + random.below(4_096);
             }
-            let mut bytes = intact.clone();
-            bytes[at] ^= 1 << random.below(8);
-            ["", "-wal", "-shm"].iter().for_each(|suffix| {
-                drop(std::fs::remove_file(directory.path().join(format!("copy.db{suffix}"))));
-            });
-            std::fs::write(&copy, bytes).unwrap();
+            let outcome = flipped(directory.path(), &intact, at, 1 << random.below(8));
             total += 1;
-            match examine(&copy) {
-                Outcome::Found => found += 1,
-                Outcome::Intact(exported, read) => {
-                    assert!(exported == expected, "byte {at}, in {name}: the export differs");
-                    for (read, expected) in read.iter().zip(&expected_reads) {
-                        assert_eq!(read, expected, "byte {at}, in {name}: not found");
-                    }
-                }
-            }
+            found += usize::from(is_found(outcome, &expected, &format!("byte {at}, in {name}")));
         }
     }
     assert!(found * 2 > total, "{found} of {total}");
     println!("{total} flips, {found} found");
+}
+
+/// Returns the values of each row of each table that are long enough to be recognized in the file.
+fn values(path: &Path) -> BTreeMap<String, Vec<Vec<u8>>> {
+    use rusqlite::types::ValueRef;
+    let connection = rusqlite::Connection::open(path).unwrap();
+    let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0";
+    let mut statement = connection.prepare(sql).unwrap();
+    let names = statement.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    let of_table = |name: String| {
+        let mut statement = connection.prepare(&format!("SELECT * FROM \"{name}\"")).unwrap();
+        let columns = statement.column_count();
+        let mut rows = statement.query([]).unwrap();
+        let mut values = Vec::new();
+        let mut count = 0;
+        while let Some(row) = rows.next().unwrap() {
+            count += 1;
+            values.extend((0..columns).filter_map(|column| match row.get_ref(column).unwrap() {
+                ValueRef::Text(bytes) | ValueRef::Blob(bytes) if bytes.len() >= 8 => {
+                    Some(bytes.to_vec())
+                }
+                _ => None,
+            }));
+        }
+        assert!(count > 0, "{name} has no rows: every table must be tried");
+        (name, values)
+    };
+    names.map(|name| of_table(name.unwrap())).collect()
+}
+
+/// The bits are in stored values. Flips anywhere in a page often hit a header, which the database
+/// itself checks.
+pub(crate) fn a_flipped_bit_in_any_value_is_found_or_has_no_effect() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log.db");
+    write_log(&path);
+    let (expected, _) = examine(&path);
+    let intact = std::fs::read(&path).unwrap();
+    let pages = pages(&path);
+    let mut random = Random(17);
+    let mut tried = 0;
+    let mut found = 0;
+    for (name, values) in values(&path).into_iter().filter(|(_, values)| !values.is_empty()) {
+        for _ in 0..waterline_testkit::effort(6, 60) {
+            let value = &values[random.below(values.len())];
+            let start = random.below(value.len() - 7);
+            let piece = &value[start..value.len().min(start + 40)];
+            // A piece that continues on another page is not found.
+            let place = pages[&name].iter().find_map(|page| {
+                let content = &intact[page * 4_096..(page + 1) * 4_096];
+                let at = content.windows(piece.len()).position(|window| window == piece)?;
+                Some(page * 4_096 + at)
+            });
+            let Some(place) = place else { continue };
+            let at = place + random.below(piece.len());
+            let outcome = flipped(directory.path(), &intact, at, 1 << random.below(8));
+            tried += 1;
+            found += usize::from(is_found(outcome, &expected, &format!("byte {at}, in {name}")));
+        }
+    }
+    assert!(tried > 50 && found * 4 > tried * 3, "{found} of {tried}");
+    println!("{tried} flips in values, {found} found");
 }
 
 /// A damaged row is left out of the export and named; everything else is exported.
@@ -222,7 +310,7 @@ pub(crate) fn a_damaged_row_does_not_stop_an_export() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("log.db");
     write_log(&path);
-    let Outcome::Intact(expected, _) = examine(&path) else { panic!("the log is intact") };
+    let (Outcome::Intact(expected, _), _) = examine(&path) else { panic!("the log is intact") };
     let lines = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count();
     let cases: [(&[u8], usize, &str); 5] = [
         (br#"{"step":33}"#, 1, "checkpoint"),
@@ -258,6 +346,85 @@ pub(crate) fn a_damaged_row_does_not_stop_an_export() {
         let other = Log::open(&other.display().to_string()).unwrap();
         let imported = other.import(out.as_slice(), |_, _, _| None, |_| ()).unwrap();
         assert_eq!((imported.sessions, imported.messages), (4, 111));
+    }
+}
+
+/// Exports a log with a damaged byte. It must open.
+fn saved(directory: &Path, intact: &[u8], at: usize, bits: u8) -> (Vec<u8>, Exported) {
+    let copy = damaged_copy(directory, intact, at, bits);
+    let log = open(&copy).unwrap_or_else(|error| panic!("byte {at}: {error}"));
+    let mut out = Vec::new();
+    let exported = log.export(&[], &mut out).unwrap_or_else(|error| panic!("byte {at}: {error}"));
+    (out, exported)
+}
+
+/// Returns the places of the bytes of a table's rows. The table must fit on one page.
+fn bytes_of_rows(intact: &[u8], pages: &BTreeMap<String, Vec<usize>>, table: &str) -> Vec<usize> {
+    assert_eq!(pages[table].len(), 1, "{table}");
+    let page = pages[table][0] * 4_096;
+    let rows = usize::from(u16::from_be_bytes([intact[page + 5], intact[page + 6]]));
+    (page + rows..page + 4_096).collect()
+}
+
+/// What a branch starts with can be found from the ids of messages, and what an index has is in its
+/// table, so damage there costs nothing. A damaged session costs its own settings.
+pub(crate) fn damage_costs_no_more_than_what_it_hits() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log.db");
+    write_log(&path);
+    let (Outcome::Intact(expected, _), _) = examine(&path) else { panic!("the log is intact") };
+    let intact = std::fs::read(&path).unwrap();
+    let pages = pages(&path);
+    let count = |bytes: &[u8]| bytes.iter().filter(|byte| **byte == b'\n').count();
+    // Of each table, how many lines one flipped bit may cost.
+    let cases = [
+        ("format", 0),
+        ("branch", 0),
+        ("sqlite_autoindex_cut_1", 0),
+        ("sqlite_autoindex_move_1", 0),
+        ("sqlite_autoindex_preference_1", 0),
+        ("sqlite_autoindex_session_1", 0),
+        ("session_active", 0),
+        ("preference", 1),
+        ("cut", 0),
+        ("move", 0),
+    ];
+    for (table, most_lost) in cases {
+        let places = bytes_of_rows(&intact, &pages, table);
+        for &at in places.iter().step_by(waterline_testkit::effort(11, 1)) {
+            let bits = 1 << (at % 8);
+            let (out, exported) = saved(directory.path(), &intact, at, bits);
+            let place = format!("byte {at} of {table}: {:?}", exported.damaged);
+            assert!(out == expected || !exported.damaged.is_empty(), "{place}");
+            assert_eq!(exported.messages, 111, "{place}");
+            let lost = count(&expected) - count(&out);
+            assert!(lost <= most_lost, "{lost} lines are missing: {place}");
+        }
+    }
+}
+
+/// An older program must not be told to migrate, and a newer one is not needed.
+pub(crate) fn a_damaged_format_is_named_and_the_log_exported() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("log.db");
+    write_log(&path);
+    let (Outcome::Intact(expected, _), _) = examine(&path) else { panic!("the log is intact") };
+    for version in [71, 6, 0, -57] {
+        let connection = rusqlite::Connection::open(&path).unwrap();
+        connection.execute("UPDATE format SET version = ?1", [version]).unwrap();
+        drop(connection);
+        let refused = Log::open(&path.display().to_string()).unwrap_err();
+        let is_older = matches!(refused, LogError::Damaged { .. });
+        assert!(is_older || version == 71, "{version}: {refused}");
+        let log = open(&path).unwrap();
+        let mut out = Vec::new();
+        let damaged = log.export(&[], &mut out).unwrap().damaged;
+        assert!(out == expected, "{version}");
+        let names_it = |texts: &[Phrase]| texts.iter().any(|text| text.as_str().contains("format"));
+        assert!(names_it(&damaged), "{version}: {damaged:?}");
+        assert!(names_it(&log.verify(|_, _| ()).unwrap().problems), "{version}");
+        let written = log.set_preference("ada", "a", Some("b"));
+        assert!(matches!(written, Err(LogError::Damaged { .. })), "{version}: {written:?}");
     }
 }
 

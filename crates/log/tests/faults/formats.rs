@@ -32,6 +32,14 @@ pub(crate) fn files_that_are_not_logs_are_refused() {
         matches!(settings, LogError::InvalidUrl { .. })
             && !settings.to_string().contains("secret-word")
     );
+    for mistyped in ["me:secret-word@host/db", "postgres//me:secret-word@host/db"] {
+        for scheme in ["", "sqlite:", "sqlite://"] {
+            let refused = Log::open(&format!("{scheme}{mistyped}")).unwrap_err();
+            let text = refused.to_string();
+            assert!(matches!(refused, LogError::InvalidUrl { .. }), "{text}");
+            assert!(!text.contains("secret-word"), "{text}");
+        }
+    }
     let slash = Log::open("postgresql:/me:secret-word@host/db").unwrap_err();
     assert!(
         matches!(slash, LogError::InvalidUrl { .. }) && !slash.to_string().contains("secret-word")

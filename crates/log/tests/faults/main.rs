@@ -64,9 +64,24 @@ fn main() {
         flips::every_flipped_bit_that_matters_is_found,
     );
     add(
+        "a_flipped_bit_in_any_value_is_found_or_has_no_effect",
+        true,
+        flips::a_flipped_bit_in_any_value_is_found_or_has_no_effect,
+    );
+    add(
         "a_damaged_row_does_not_stop_an_export",
         true,
         flips::a_damaged_row_does_not_stop_an_export,
+    );
+    add(
+        "damage_costs_no_more_than_what_it_hits",
+        true,
+        flips::damage_costs_no_more_than_what_it_hits,
+    );
+    add(
+        "a_damaged_format_is_named_and_the_log_exported",
+        true,
+        flips::a_damaged_format_is_named_and_the_log_exported,
     );
     add(
         "a_damaged_record_of_changed_files_is_refused",

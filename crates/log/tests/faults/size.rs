@@ -1,19 +1,16 @@
 //! Very long sessions.
 
 use waterline::message::Role;
-use waterline_log::{Encoding, Incoming, Log, RewindTarget, Session};
+use waterline::tokens::{Counter, Method};
+use waterline_log::{Incoming, Log, RewindTarget, Session};
 
 fn message(number: u64) -> Incoming {
     let text = format!("m{number}");
-    Incoming {
-        role: Role::User,
-        encoding: Encoding::Bytes,
-        bytes: text.clone().into_bytes(),
-        tokens: 2,
-        counter: "chars/4".into(),
-        text,
-        time: Some(1),
-    }
+    let mut incoming =
+        Incoming::unread(Role::User, text.clone().into_bytes(), &Counter::new(Method::Chars4, 0));
+    incoming.text = text;
+    incoming.time = Some(1);
+    incoming
 }
 
 /// The number of messages is a million in a long run.

@@ -20,8 +20,9 @@ pub struct ModelDirectory {
 
 /// An encoder that the user added.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct AddedModel {
-    /// Its name.
+    /// The name of the directory, by which the config selects the encoder.
     pub name: String,
     /// The directory of its files.
     pub path: PathBuf,
@@ -38,17 +39,17 @@ pub enum AddError {
     /// A file cannot be read or written.
     #[error("{path}: {source}")]
     File {
-        /// The path.
+        /// The file or directory that failed.
         path: PathBuf,
-        /// The cause.
+        /// What the operating system reports.
         source: std::io::Error,
     },
     /// The hash of a file is unknown, and the user did not confirm it.
     #[error("{path} is not a known model file: its SHA-256 is {sha256}")]
     Unknown {
-        /// The path.
+        /// The file whose hash is unknown.
         path: PathBuf,
-        /// The hash.
+        /// The SHA-256 in hex, to confirm with.
         sha256: String,
     },
     /// A directory has no file that could be part of a model.
@@ -126,8 +127,12 @@ impl ModelDirectory {
         for entry in entries {
             let path = entry?.path();
             if path.is_dir() {
-                let (name, kind, bytes) = (file_name(&path), kind(&path), size(&path)?);
-                models.push(AddedModel { name, path, kind, bytes });
+                models.push(AddedModel {
+                    name: file_name(&path),
+                    kind: kind(&path),
+                    bytes: size(&path)?,
+                    path,
+                });
             }
         }
         // Those that lack a file come last.

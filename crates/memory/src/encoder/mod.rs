@@ -22,6 +22,7 @@ pub use word_vectors::WordVectors;
 /// A model file with the wrong format.
 #[derive(Debug, thiserror::Error)]
 #[error("this is not {expected}: {cause}")]
+#[non_exhaustive]
 pub struct ModelError {
     /// What the file should be.
     pub expected: &'static str,

@@ -15,7 +15,7 @@ pub enum OpenError {
     /// The directory has no model.
     #[error("the directory has no .onnx, .npz or .safetensors file")]
     NoModel,
-    /// There is no tokenizer next to the model.
+    /// The model has no tokenizer next to it.
     #[error("the directory has no tokenizer.json for the model")]
     NoTokenizer,
     /// This build does not have the feature `onnx`.
@@ -26,7 +26,7 @@ pub enum OpenError {
     Model(#[from] ModelError),
 }
 
-/// What an encoder is made of. Those that say more come first.
+/// The kinds of encoders, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ModelKind {
     /// A sentence encoder in ONNX format.

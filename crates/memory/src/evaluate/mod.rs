@@ -12,15 +12,17 @@ pub use vectors::{Vectors, encode};
 
 /// A conversation with questions about it.
 #[derive(Clone, Debug, Deserialize)]
+#[non_exhaustive]
 pub struct Conversation {
-    /// Its messages.
+    /// The messages, in order.
     pub turns: Vec<Turn>,
-    /// The questions.
+    /// What is asked about it.
     pub queries: Vec<Query>,
 }
 
 /// One message of a conversation.
 #[derive(Clone, Debug, Deserialize)]
+#[non_exhaustive]
 pub struct Turn {
     /// What evidence refers to.
     pub id: Key,
@@ -29,10 +31,10 @@ pub struct Turn {
     /// When it was written, in any common form.
     #[serde(default)]
     pub time: Option<String>,
-    /// Its author.
+    /// The speaker, if the file names them.
     #[serde(default)]
     pub speaker: Option<String>,
-    /// Its text.
+    /// The text.
     pub text: String,
 }
 
@@ -46,10 +48,11 @@ impl Turn {
 
 /// One question.
 #[derive(Clone, Debug, Deserialize)]
+#[non_exhaustive]
 pub struct Query {
-    /// Its text.
+    /// What is asked.
     pub question: String,
-    /// Its kind.
+    /// The category of the question set, which figures are grouped by.
     #[serde(default)]
     pub category: Option<Key>,
     /// The ids of the messages that answer it. Questions without any are not measured.
@@ -64,7 +67,7 @@ pub struct Query {
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum Key {
-    /// A number.
+    /// An id that the file writes without quotes.
     Number(i64),
     /// A string.
     Text(String),

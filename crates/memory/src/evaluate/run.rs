@@ -22,6 +22,7 @@ pub enum Scope {
 
 /// The figures of one set.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Outcome {
     /// The number of questions that have an answer.
     pub questions: usize,

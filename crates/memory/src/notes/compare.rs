@@ -16,7 +16,7 @@ pub(super) enum Relation {
     Contradiction,
 }
 
-/// Words that separate a subject from what is said about it.
+/// Words that separate a subject from its description.
 const COPULAS: [&str; 8] = [" is now ", " is ", " are ", " = ", ": ", "：", "是", "改为"];
 
 /// Words that turn a rule into its opposite.

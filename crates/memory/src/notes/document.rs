@@ -43,10 +43,11 @@ impl Topic {
 
 /// A fact with its topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Note {
     /// What it is about.
     pub topic: Topic,
-    /// The fact.
+    /// What it says, and where it is from.
     pub line: Line,
 }
 
@@ -57,7 +58,8 @@ pub enum Added {
     New,
     /// The file had it already.
     Known,
-    /// It replaced this fact, or several with `; ` between them, which moved to the superseded ones.
+    /// It replaced this fact, or several with `; ` between them, which moved to the superseded
+    /// ones.
     Replaced(String),
 }
 

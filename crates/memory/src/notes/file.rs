@@ -8,14 +8,37 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, FlockOperation, Mode, OFlags, RenameFlags, flock, renameat_with};
 
-/// The most that is read of a file. A longer file is not a memory.
+/// Maximum number of bytes that are read of a file. A longer file is not a memory.
 const MAX_BYTES: u64 = 4_000_000;
 
 /// The name of the file that locks the directory for programs. Editors do not respect it.
 const LOCK: &str = ".memory.lock";
 
-/// Returns the beginning of the name of a file that is being swapped with another one. The hashes of
-/// the old and of the new content follow.
+/// Why a file of the memory was not read or replaced. It comes in an [`io::Error`].
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// It is a link, a directory, a pipe or a device.
+    #[error("memory file {} is not a regular file; move it away to create a new one", .0.display())]
+    NotRegular(PathBuf),
+    /// It is too large to be a memory.
+    #[error("memory file {} is larger than {} MB; shorten it", .0.display(), MAX_BYTES / 1_000_000)]
+    TooLarge(PathBuf),
+    /// Another program replaced it again and again.
+    #[error("another program keeps changing {}; try again later", .0.display())]
+    Busy(PathBuf),
+    /// The operating system reports an error.
+    #[error("memory file {}: {error}", path.display())]
+    Io {
+        /// The path of the file.
+        path: PathBuf,
+        /// The error that the operating system reports.
+        error: io::Error,
+    },
+}
+
+/// Returns the beginning of the name of a file that is being swapped with another one. The hashes
+/// of the old and of the new content follow.
 fn swap_name(path: &Path) -> String {
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     format!(".{}.swap-", stem.to_lowercase())
@@ -29,13 +52,8 @@ pub(crate) fn open(path: &Path, flags: OFlags) -> io::Result<File> {
     let opened = rustix::fs::open(path, flags, Mode::RUSR | Mode::WUSR)
         .map(File::from)
         .map_err(io::Error::from);
-    let refused = || {
-        let why = format!(
-            "memory file {} is not a regular file; move it away to create a new one",
-            path.display()
-        );
-        io::Error::new(io::ErrorKind::InvalidInput, why)
-    };
+    let refused =
+        || io::Error::new(io::ErrorKind::InvalidInput, FileError::NotRegular(path.to_owned()));
     match opened {
         Ok(file) if file.metadata()?.is_file() => Ok(file),
         Ok(_) => Err(refused()),
@@ -43,7 +61,7 @@ pub(crate) fn open(path: &Path, flags: OFlags) -> io::Result<File> {
             Err(refused())
         }
         Err(error) => {
-            Err(io::Error::new(error.kind(), format!("memory file {}: {error}", path.display())))
+            Err(io::Error::new(error.kind(), FileError::Io { path: path.to_owned(), error }))
         }
     }
 }
@@ -57,7 +75,7 @@ pub(crate) fn read(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_BYTES {
-        let why = format!("memory file {} is larger than 4 MB; shorten it", path.display());
+        let why = FileError::TooLarge(path.to_owned());
         return Err(io::Error::new(io::ErrorKind::InvalidData, why));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())

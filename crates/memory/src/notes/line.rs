@@ -10,11 +10,20 @@ use std::fmt;
 
 /// Where a fact is from: a message of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Source {
-    /// The session.
+    /// The id of the session.
     pub session: String,
     /// The number of the message in it, from 1.
     pub message: u64,
+}
+
+impl Source {
+    /// Creates the source of a fact.
+    #[must_use]
+    pub fn new(session: impl Into<String>, message: u64) -> Self {
+        Self { session: session.into(), message }
+    }
 }
 
 /// One fact.

@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 
 pub(crate) use file::{lock, open, read as read_small, recover, replace, swaps};
 
+pub use file::FileError;
+
 pub use document::{Added, Note, Topic};
 pub use line::{Line, Source};
 pub use secret::has_secret;
@@ -51,10 +53,10 @@ pub enum NoteError {
     /// The text is empty.
     #[error("there is nothing to remember")]
     Empty,
-    /// There is no fact with this number.
-    #[error("there is no memory with the number {number}; the memory has {count}")]
+    /// No fact has this number.
+    #[error("there is no fact {number}; the memory has {count}")]
     NoSuchNote {
-        /// The number, from 1.
+        /// The number that was requested, from 1.
         number: usize,
         /// How many there are.
         count: usize,
@@ -104,7 +106,7 @@ impl Notes {
     /// Removes the fact with this number, from 1 in the order of [`Notes::list`].
     ///
     /// # Errors
-    /// If there is no such fact, or the file cannot be written.
+    /// If the fact does not exist, or the file cannot be written.
     pub fn forget(&self, number: usize) -> Result<Note, NoteError> {
         let removed = self.change(|document| document.remove(number.checked_sub(1)?))?;
         removed.ok_or_else(|| self.no_such(number))
@@ -129,7 +131,7 @@ impl Notes {
     /// Replaces the text of a fact. Returns the earlier one.
     ///
     /// # Errors
-    /// If there is no such fact, the text looks like a secret, or the file cannot be written.
+    /// If the fact does not exist, the text looks like a secret, or the file cannot be written.
     pub fn edit(&self, number: usize, line: &Line) -> Result<Note, NoteError> {
         if line.text.is_empty() {
             return Err(NoteError::Empty);
@@ -171,10 +173,7 @@ impl Notes {
                 Err(theirs) => before = theirs,
             }
         }
-        Err(io::Error::new(
-            io::ErrorKind::ResourceBusy,
-            format!("another program keeps changing {}; try again later", path.display()),
-        ))
+        Err(io::Error::new(io::ErrorKind::ResourceBusy, FileError::Busy(path.clone())))
     }
 
     /// Restores lines that an editor dropped when it saved an older version of the file.
@@ -231,7 +230,7 @@ mod tests {
         assert_eq!(notes.forget(2).unwrap().line.text, "Always answer in French");
         assert_eq!(texts(&notes), ["The API is on port 81"]);
         let error = notes.forget(7).unwrap_err().to_string();
-        assert_eq!(error, "there is no memory with the number 7; the memory has 1");
+        assert_eq!(error, "there is no fact 7; the memory has 1");
     }
 
     #[test]

@@ -5,12 +5,15 @@
 //! This module recognizes them in one message. Only messages of the user are passed to it; text of
 //! tools, files, models and other people never becomes an instruction.
 
+mod fact;
 mod patterns;
 mod user_text;
 
 use std::sync::LazyLock;
 
 use regex::Regex;
+
+pub use fact::fact_in;
 
 use crate::pattern::pattern;
 use crate::script::is_cjk;
@@ -37,9 +40,13 @@ pub enum PinKind {
 /// Returns the standing instructions and the preferences in a message of the user.
 #[must_use]
 pub fn pins(text: &str) -> Vec<(PinKind, String)> {
-    let text = user_text::without_code_and_tags(text);
-    let text = if text.chars().nth(LONG).is_some() { first(&text, START) } else { &text };
-    sentences(text, CLAUSES).filter_map(pin).collect()
+    let prose = user_text::without_code_and_tags(text);
+    sentences(beginning(&prose), CLAUSES).filter_map(pin).collect()
+}
+
+/// Returns the part of a message that may have instructions: of a long one, its beginning.
+fn beginning(prose: &str) -> &str {
+    if prose.chars().nth(LONG).is_some() { first(prose, START) } else { prose }
 }
 
 /// Returns the sentence of a message of the user that is the same as a quoted one, as the user
@@ -51,9 +58,8 @@ pub fn sentence_of(text: &str, quoted: &str) -> Option<String> {
         words.trim_matches(|edge: char| !edge.is_alphanumeric()).replace('’', "'")
     };
     let wanted = bare(quoted);
-    let text = user_text::without_code_and_tags(text);
-    let text = if text.chars().nth(LONG).is_some() { first(&text, START) } else { &text };
-    let mut sentences = sentences(text, CLAUSES).map(trimmed);
+    let prose = user_text::without_code_and_tags(text);
+    let mut sentences = sentences(beginning(&prose), CLAUSES).map(trimmed);
     let found = sentences.find(|sentence| bare(sentence) == wanted)?;
     let lower = found.to_lowercase();
     let is_rule = size(found) >= SHORTEST && !is_code(&lower) && !is_plain_question(&lower);
@@ -107,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn standing_instructions_are_recognised() {
+    fn standing_instructions_are_recognized() {
         let instructions = [
             "Always show me the cost first.",
             "Also, never touch the production database.",
@@ -145,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn preferences_are_recognised() {
+    fn preferences_are_recognized() {
         let preferences = [
             "I prefer tabs.",
             "I’d rather use PostgreSQL.",

@@ -7,11 +7,14 @@ use std::time::Duration;
 use bytes::Bytes;
 use futures_util::stream::unfold;
 use futures_util::{Stream, StreamExt};
+use waterline::phrase;
+use waterline::phrase::Phrase;
 
 use super::Timeouts;
+use crate::connect::connection_cause;
 use crate::error::CallError;
 
-/// The most bytes of an error body that are kept.
+/// Maximum number of bytes of an error body that are kept.
 const MAX_ERROR_BYTES: usize = 1 << 20;
 
 /// Why reading a response failed.
@@ -26,6 +29,35 @@ pub(super) enum BytesError {
 #[derive(Debug, thiserror::Error)]
 #[error("no data from the server for {} s", .0.as_secs_f64())]
 pub(super) struct NoData(Duration);
+
+impl BytesError {
+    fn cause(&self) -> Phrase {
+        match self {
+            Self::Connection(error) => {
+                phrase!("stream-lost", "connection lost: {cause}", cause = connection_cause(error))
+            }
+            Self::Timeout(silence) => phrase!(
+                "stream-silence",
+                "timed out: no data from the server for {seconds} s",
+                seconds = silence.0.as_secs_f64().to_string()
+            ),
+        }
+    }
+}
+
+/// Returns why a stream of events broke off. The error's own text is omitted: it may contain an
+/// address with a key in it.
+pub(super) fn stream_cause(error: &(dyn std::error::Error + 'static)) -> Phrase {
+    let sources: Vec<_> =
+        std::iter::successors(error.source(), |&source| source.source()).collect();
+    match sources.iter().find_map(|source| source.downcast_ref::<BytesError>()) {
+        Some(known) => known.cause(),
+        None => sources.last().map_or_else(
+            || phrase!("connection-unknown", "unknown cause"),
+            |cause| cause.to_string().into(),
+        ),
+    }
+}
 
 /// Streams the bytes of a response. A silence may be longer until `has_started` is set: some
 /// servers send a first event at once and read the prompt only then. Any byte resets the timeout,
@@ -57,13 +89,17 @@ pub(super) async fn whole(
     timeouts: Timeouts,
     limit: usize,
 ) -> Result<String, CallError> {
-    let broken = |text: String| CallError::Interrupted { text, answer: Box::default() };
+    let broken = |text: Phrase| CallError::Interrupted { text, answer: Box::default() };
     let mut bytes = Vec::new();
     let mut chunks = with_timeouts(response, timeouts, Arc::default());
     while let Some(chunk) = chunks.next().await {
-        bytes.extend_from_slice(&chunk.map_err(|error| broken(error.to_string()))?);
+        bytes.extend_from_slice(&chunk.map_err(|error| broken(error.cause()))?);
         if bytes.len() > limit {
-            return Err(broken(format!("the response has more than {limit} bytes")));
+            return Err(broken(phrase!(
+                "stream-too-long",
+                "the response has more than {limit} bytes",
+                limit = limit
+            )));
         }
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())

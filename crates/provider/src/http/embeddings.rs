@@ -11,7 +11,7 @@ use crate::error::CallError;
 const CHAT: &str = "/chat/completions";
 const EMBEDDINGS: &str = "/embeddings";
 
-/// The most bytes of a response.
+/// Maximum number of bytes of a response.
 const MAX_BYTES: usize = 1 << 26;
 
 #[derive(Deserialize)]

@@ -19,21 +19,22 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use futures_util::{StreamExt, TryFutureExt};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use sse_stream::SseStream;
 use waterline::message::Wire;
+use waterline::phrase::Phrase;
 
 use crate::address::{self, client};
-use crate::connect::connection_cause;
-use crate::error::{CallError, Refused, causes};
+use crate::connect::{connect_error, connection_cause};
+use crate::error::{CallError, Refused};
 use crate::facts::{self, Asker, ModelFacts};
+use crate::local;
 use crate::model::{Model, Request};
-use crate::stream::{Event, EventStream, RawEvent, decode};
-use crate::wire;
+use crate::stream::{Event, EventStream, RawEvent, decode, server_sent};
+use crate::wire::{self, Options};
 
 /// Shorter keys are not redacted from errors: they may be part of any word.
 const MIN_REDACTED_KEY_BYTES: usize = 6;
 
-/// The most bytes of an answer that is not streamed.
+/// Maximum number of bytes of an answer that is not streamed.
 const MAX_ANSWER_BYTES: usize = 1 << 26;
 
 /// The timeouts of a call.
@@ -76,6 +77,8 @@ pub struct Endpoint {
     base: String,
     key: Option<Key>,
     timeouts: Timeouts,
+    /// Whether the server knows the field for the key of its cache.
+    takes_cache_key: bool,
     client: reqwest::Client,
 }
 
@@ -106,7 +109,17 @@ impl Endpoint {
                 url: base.clone(),
                 text: connection_cause(&error),
             })?;
-        Ok(Self { wire, base, key, timeouts, client })
+        // A strict server rejects a request with a field that it does not know.
+        let takes_cache_key = is_official(wire, &base);
+        Ok(Self { wire, base, key, timeouts, takes_cache_key, client })
+    }
+
+    /// Says whether the server takes the key under which it caches prompts. By default only the
+    /// provider's own address is sent one.
+    #[must_use]
+    pub const fn with_cache_key(mut self, takes_cache_key: bool) -> Self {
+        self.takes_cache_key = takes_cache_key;
+        self
     }
 
     /// Creates an endpoint for OpenAI's chat API.
@@ -147,10 +160,8 @@ impl Endpoint {
         }
         let has_started = Arc::new(AtomicBool::new(false));
         let bytes = body::with_timeouts(response, self.timeouts, Arc::clone(&has_started));
-        let events = SseStream::from_bytes_stream(bytes).map(|event| match event {
-            Ok(event) => Ok(RawEvent { name: event.event, data: event.data.unwrap_or_default() }),
-            Err(error) => Err(causes(&error)),
-        });
+        let events =
+            server_sent(bytes).map(|event| event.map_err(|error| body::stream_cause(&error)));
         let events = decode(self.wire, events);
         Ok(Box::pin(events.inspect(move |event| {
             if matches!(event, Ok(Event::Delta(_))) {
@@ -164,7 +175,7 @@ impl Endpoint {
     fn read_whole(&self, body: String) -> Result<EventStream, CallError> {
         let events = wire::whole_answer(self.wire, &body);
         if !events.is_empty() {
-            let events = events.into_iter().map(|data| Ok(RawEvent::new(data)));
+            let events = events.into_iter().map(|data| Ok::<_, Phrase>(RawEvent::new(data)));
             return Ok(decode(self.wire, futures_util::stream::iter(events)));
         }
         Err(CallError::in_success(&self.base, body))
@@ -187,8 +198,10 @@ impl Endpoint {
         let Ok(sent) = sent else {
             return Err(CallError::Timeout { url, after: self.timeouts.first_token });
         };
-        let response =
-            sent.map_err(|error| CallError::Connect { url, text: connection_cause(&error) })?;
+        let response = match sent {
+            Ok(response) => response,
+            Err(error) => return Err(connect_error(&self.client, url, &error).await),
+        };
         if !response.status().is_success() {
             return Err(self.refused(response).await);
         }
@@ -197,6 +210,7 @@ impl Endpoint {
 
     async fn refused(&self, response: reqwest::Response) -> CallError {
         let status = response.status().as_u16();
+        let url = address::bare(response.url().as_str());
         let text = |value: &reqwest::header::HeaderValue| {
             String::from_utf8_lossy(value.as_bytes()).into_owned()
         };
@@ -209,6 +223,7 @@ impl Endpoint {
             status,
             headers,
             body: body::text(response, self.timeouts).await,
+            url,
         })
     }
 
@@ -224,16 +239,28 @@ impl Endpoint {
         readable.collect()
     }
 
+    /// Lists the models of the server. Empty if it does not list them.
+    pub async fn models(&self) -> Vec<String> {
+        local::models_with(&self.base, self.headers()).await
+    }
+
     /// Removes the key from an error, because some servers echo it.
     fn redacted(&self, mut error: CallError) -> CallError {
         let long_enough = |secret: &&str| secret.len() >= MIN_REDACTED_KEY_BYTES;
         let Some(secret) = self.key.as_ref().map(Key::secret).filter(long_enough) else {
             return error;
         };
-        let redact = |text: &mut String| *text = text.replace(secret, "[key]");
+        let redact = |text: &mut String| *text = without_secret(text, secret);
+        let redact_phrase = |text: &mut Phrase| {
+            let shown = without_secret(text.as_str(), secret);
+            if shown != text.as_str() {
+                *text = shown.into();
+            }
+        };
         match &mut error {
             CallError::Refused(refused) => {
                 redact(&mut refused.body);
+                redact(&mut refused.url);
                 refused.headers.iter_mut().for_each(|(_, value)| redact(value));
             }
             CallError::NotAStream { url, body }
@@ -242,17 +269,15 @@ impl Endpoint {
                 redact(url);
                 redact(body);
             }
-            CallError::Connect { url, text } => {
+            CallError::Connect { url, text } | CallError::Certificate { url, cause: text } => {
                 redact(url);
-                let mut english = text.to_string();
-                redact(&mut english);
-                if english != text.as_str() {
-                    *text = english.into();
-                }
+                redact_phrase(text);
             }
+            CallError::Interrupted { text, .. } => redact_phrase(text),
             CallError::Failed { body: text, .. }
-            | CallError::Interrupted { text, .. }
             | CallError::InvalidUrl(text)
+            | CallError::NoTls { url: text }
+            | CallError::ExpectsTls { url: text }
             | CallError::Timeout { url: text, .. } => redact(text),
             CallError::SecretInUrl | CallError::Key => {}
         }
@@ -260,10 +285,51 @@ impl Endpoint {
     }
 }
 
+/// Replaces a secret in a text, also one that is written with the escapes of JSON: those would be
+/// decoded when the text is shown.
+fn without_secret(text: &str, secret: &str) -> String {
+    let decoded = decoded(text);
+    let text = if decoded.contains(secret) { &decoded } else { text };
+    text.replace(secret, "[key]")
+}
+
+/// Decodes the escapes of JSON for characters that need none.
+fn decoded(text: &str) -> String {
+    let mut pieces = text.split('\\');
+    let mut decoded = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let code = piece.strip_prefix('u').and_then(|rest| rest.get(..4));
+        let code =
+            code.and_then(|digits| u8::from_str_radix(digits.trim_start_matches('0'), 16).ok());
+        let plain = code.map(char::from).filter(|c| c.is_ascii_graphic() && !"\"\\".contains(*c));
+        match (plain, piece.get(5..)) {
+            (Some(c), Some(rest)) => {
+                decoded.push(c);
+                decoded.push_str(rest);
+            }
+            _ if piece.starts_with('/') => decoded.push_str(piece),
+            _ => {
+                decoded.push('\\');
+                decoded.push_str(piece);
+            }
+        }
+    }
+    decoded
+}
+
+/// Whether a base address is the provider's own. Addresses are given with or without the version.
+fn is_official(wire: Wire, base: &str) -> bool {
+    base.trim_end_matches("/v1") == wire::default_base(wire).trim_end_matches("/v1")
+}
+
 impl Model for Endpoint {
     fn call(&self, request: Request<'_>) -> EventStream {
         let url = format!("{}{}", self.base, wire::path(self.wire, &self.base, request.model));
-        let body = request.body(self.wire);
+        let options = Options {
+            cache_key: request.options.cache_key.clone().filter(|_| self.takes_cache_key),
+            ..request.options.clone()
+        };
+        let body = request.options(&options).body(self.wire);
         let sender = self.clone();
         let endpoint = self.clone();
         let opened = async move { sender.send(url, body).await };
@@ -286,10 +352,7 @@ impl Model for Endpoint {
     /// Some compatible servers (vLLM, Ollama) force all output into the shape, so the model can no
     /// longer call tools. With tools, only the provider's own address gets the shape.
     fn takes_shape(&self, with_tools: bool) -> bool {
-        // Addresses are given with or without the version.
-        let is_official = self.base.trim_end_matches("/v1")
-            == wire::default_base(self.wire).trim_end_matches("/v1");
-        wire::has_shape(self.wire) && (is_official || !with_tools)
+        wire::has_shape(self.wire) && (is_official(self.wire, &self.base) || !with_tools)
     }
 
     fn facts<'a>(&'a self, model: &'a str) -> BoxFuture<'a, ModelFacts> {

@@ -14,11 +14,12 @@ use crate::error::CallError;
 const CHAT: &str = "/chat/completions";
 const COMPLETIONS: &str = "/completions";
 
-/// The most bytes of a response. A prompt of a million tokens stays below it.
+/// Maximum number of bytes of a response. A prompt of a million tokens stays below it.
 const MAX_BYTES: usize = 1 << 29;
 
-/// A token of a prompt.
+/// One token of a prompt, as the server split it.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct PromptToken {
     /// The text of the token.
     pub text: String,
@@ -54,8 +55,10 @@ impl Endpoint {
             "logprobs": 1,
             "prompt_logprobs": 0,
         });
-        let response = self.post(url.clone(), request.to_string(), "application/json").await;
-        let response = response.map_err(|error| refused_to_echo(&url, error))?;
+        let response = self
+            .post(url.clone(), request.to_string(), "application/json")
+            .await
+            .map_err(|error| refused_to_echo(&url, error))?;
         let body = body::whole(response, self.timeouts, MAX_BYTES).await?;
         let parsed: Option<Value> = serde_json::from_str(&body).ok();
         match parsed.as_ref().and_then(tokens).filter(|tokens| !tokens.is_empty()) {
@@ -94,8 +97,8 @@ fn tokens(response: &Value) -> Option<Vec<PromptToken>> {
         None => of_lists(logprobs)?,
     };
     // The generated token follows the prompt.
-    let generated = response.pointer("/usage/completion_tokens").and_then(Value::as_u64);
-    let generated = usize::try_from(generated.unwrap_or(1)).unwrap_or(1);
+    let reported = response.pointer("/usage/completion_tokens").and_then(Value::as_u64);
+    let generated = usize::try_from(reported.unwrap_or(1)).unwrap_or(1);
     tokens.truncate(tokens.len().saturating_sub(generated));
     Some(tokens)
 }

@@ -19,6 +19,7 @@ use super::rendered::Rendered;
 
 /// A parsed conversation.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct Conversation {
     /// The conversation's wire.
     pub wire: Wire,
@@ -30,12 +31,10 @@ pub struct Conversation {
     pub messages: Vec<Message>,
     /// How many of them came from outside the list, such as a separate system prompt.
     pub outside: usize,
-    /// The tool definitions.
+    /// The tools that the request offers.
     pub tools: Vec<Tool>,
     /// Warnings about malformed input, with the index of the message.
     pub warnings: Vec<Warning>,
-    /// The fields of the body, in order; empty for a bare list.
-    fields: Vec<(String, Raw)>,
 }
 
 /// Parses a conversation: a JSON list of messages, or an object that contains one. The wire is
@@ -75,8 +74,11 @@ pub fn body<'a>(
     context: &Rendered,
 ) -> String {
     let target = format(wire);
-    let system = context.system.as_ref().zip(target.system_fields().first());
-    let system = system.map(|(json, name)| (*name, json.as_str().to_owned()));
+    let system = context
+        .system
+        .as_ref()
+        .zip(target.system_fields().first())
+        .map(|(json, name)| (*name, json.as_str().to_owned()));
     let list = [(target.list_field(), json::array(context.texts()))];
     let tools = self::tools(wire, tools).map(|tools| ("tools", tools));
     json::object(fields.into_iter().chain(system).chain(list).chain(tools))
@@ -184,21 +186,7 @@ impl Source<'_> {
             .filter_map(Fields::parse)
             .flat_map(|entry| format.tools(&entry))
             .collect();
-        let elements = match json::elements(list) {
-            Some(elements) => elements,
-            None if format.takes_text_for_list() && json::string(list).is_some() => vec![list],
-            None => {
-                return Err(self.error(
-                    list,
-                    phrase!(
-                        "parse-field-no-list",
-                        "not a conversation: {name:?} is not a list of messages",
-                        name = name
-                    ),
-                ));
-            }
-        };
-        self.read_list(&mut conversation, &elements)?;
+        self.read_list(&mut conversation, &self.messages_of(list, format)?)?;
         if ["previous_response_id", "conversation"]
             .iter()
             .any(|name| fields.get(name).is_some_and(|v| !json::is_null(v)))
@@ -210,10 +198,27 @@ impl Source<'_> {
             );
             conversation.warnings.push(Warning::new(WarningKind::OrphanResult, text));
         }
-        let raw =
-            fields.iter().filter_map(|(key, value)| Some((key.to_owned(), self.raw(wire, value)?)));
-        conversation.fields = raw.collect();
         Ok(conversation)
+    }
+
+    /// Splits the value of the field that holds the messages.
+    fn messages_of<'b>(
+        &self,
+        list: &'b str,
+        format: &dyn Format,
+    ) -> Result<Vec<&'b str>, ParseError> {
+        match json::elements(list) {
+            Some(elements) => Ok(elements),
+            None if format.takes_text_for_list() && json::string(list).is_some() => Ok(vec![list]),
+            None => Err(self.error(
+                list,
+                phrase!(
+                    "parse-field-no-list",
+                    "not a conversation: {name:?} is not a list of messages",
+                    name = format.list_field()
+                ),
+            )),
+        }
     }
 
     fn read_system(
@@ -267,7 +272,6 @@ impl Conversation {
             outside: 0,
             tools: Vec::new(),
             warnings: Vec::new(),
-            fields: Vec::new(),
         }
     }
 
@@ -298,41 +302,5 @@ impl Conversation {
             .skip(self.outside)
             .filter_map(|message| message.raw.as_ref())
             .map(Raw::as_str)
-    }
-
-    /// Returns the output token limit of the body, under any of its names. Some wires require one.
-    fn output_limit(&self) -> String {
-        let names = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
-        let given = self.fields.iter().find(|(name, _)| names.contains(&name.as_str()));
-        given.map_or_else(|| "4096".to_owned(), |(_, raw)| raw.as_str().to_owned())
-    }
-
-    /// Returns the request body with another context. For the same wire, every other field is kept
-    /// unchanged; for another wire, only model and tools are carried over.
-    #[must_use]
-    pub fn body_with(&self, wire: Wire, context: &Rendered) -> String {
-        let target = format(wire);
-        let list = json::array(context.texts());
-        if wire != self.wire || self.fields.is_empty() {
-            let model = self.model.as_ref().map(|model| ("model", json::quote(model)));
-            let limit = target.required_limit().map(|name| (name, self.output_limit()));
-            return body(wire, model.into_iter().chain(limit), &self.tools, context);
-        }
-        let is_system = |name: &str| target.system_fields().contains(&name);
-        let mut system = context.system.as_ref().map(|json| json.as_str().to_owned());
-        let mut fields: Vec<(&str, String)> = Vec::new();
-        for (name, raw) in &self.fields {
-            if name == target.list_field() {
-                fields.push((name, list.clone()));
-            } else if is_system(name) {
-                fields.extend(system.take().map(|system| (name.as_str(), system)));
-            } else {
-                fields.push((name, raw.as_str().to_owned()));
-            }
-        }
-        if let Some((system, name)) = system.zip(target.system_fields().first()) {
-            fields.push((name, system));
-        }
-        json::object(fields)
     }
 }

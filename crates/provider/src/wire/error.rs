@@ -7,8 +7,9 @@ use waterline::phrase::Phrase;
 /// Why a text is not a conversation.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("line {line}, column {column}: {text}")]
+#[non_exhaustive]
 pub struct ParseError {
-    /// The line, from 1.
+    /// The line of the text, from 1.
     pub line: usize,
     /// The column in characters, from 1.
     pub column: usize,
@@ -17,6 +18,12 @@ pub struct ParseError {
 }
 
 impl ParseError {
+    /// Creates an error at a line and a column, both from 1.
+    #[must_use]
+    pub const fn new(line: usize, column: usize, text: Phrase) -> Self {
+        Self { line, column, text }
+    }
+
     /// Returns it as a text that programs can translate.
     #[must_use]
     pub fn phrase(&self) -> Phrase {
@@ -38,7 +45,8 @@ impl ParseError {
     }
 
     /// Converts a JSON error. Serde counts columns in bytes; people count characters.
-    pub(super) fn of_json(source: &str, error: &serde_json::Error) -> Self {
+    #[must_use]
+    pub fn of_json(source: &str, error: &serde_json::Error) -> Self {
         let line = error.line().max(1);
         let start = source.split_inclusive('\n').take(line - 1).map(str::len).sum::<usize>();
         let mut at = (start + error.column().saturating_sub(1)).min(source.len());
@@ -46,7 +54,7 @@ impl ParseError {
             at -= 1;
         }
         let message = error.to_string();
-        let cause = message.split(" at line ").next().unwrap_or_default();
+        let cause = Phrase::from(message.split(" at line ").next().unwrap_or_default());
         Self::at(source, at, phrase!("parse-not-json", "not JSON: {cause}", cause = cause))
     }
 

@@ -18,7 +18,7 @@ pub(super) struct Findings {
 
 impl Findings {
     pub(super) fn report(&mut self, at: usize, rule: &'static str, text: Phrase) {
-        self.found.push(Violation { at, rule, text });
+        self.found.push(Violation::new(at, rule, text));
     }
 
     /// Parses the fields of a message; reports anything but an object.

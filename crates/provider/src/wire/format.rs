@@ -1,11 +1,11 @@
 //! The [`Format`] trait that each protocol implements. The program asks about a wire only through
 //! it, so a new one needs no edit elsewhere.
 
-use waterline::json::Fields;
 use waterline::message::{Message, Wire};
 use waterline::validity::Violation;
 
 use super::Tool;
+use super::json::Fields;
 use super::options::Options;
 use super::read::{Reader, Refusal};
 use super::rendered::Rendered;
@@ -67,6 +67,12 @@ pub trait Format: Sync {
     /// The provider's name in OpenTelemetry's conventions for generative AI.
     fn provider(&self) -> &'static str;
 
+    /// What users need to call the provider itself. Formats of one provider return the same key
+    /// variable.
+    fn vendor(&self) -> Option<Vendor> {
+        None
+    }
+
     /// The prefixes of the names of models that use this wire.
     fn model_prefixes(&self) -> &'static [&'static str] {
         &[]
@@ -106,6 +112,18 @@ pub trait Format: Sync {
 
     /// Checks a list of messages against the provider's rules.
     fn check(&self, messages: &[&str]) -> Vec<Violation>;
+}
+
+/// What users need to call a provider's own API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vendor {
+    /// The environment variable that holds the key.
+    pub key_variable: &'static str,
+    /// The model that is used if nothing but the key is set. Of several formats of one provider,
+    /// one has it.
+    pub default_model: Option<&'static str>,
+    /// If several keys are set, the one with the lowest rank is used.
+    pub rank: u8,
 }
 
 /// Names that only one wire uses, by which a conversation's wire is detected.

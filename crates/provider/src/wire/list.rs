@@ -4,12 +4,12 @@ use std::sync::{PoisonError, RwLock};
 
 use waterline::message::Wire;
 
-use super::format::Format;
+use super::format::{Format, Vendor};
 use super::{anthropic, gemini, openai_chat, openai_responses};
 
 /// The built-in formats, in the order they are listed. A new one is a directory next to this file
 /// and a line here.
-const BUILT_IN: [&dyn Format; 4] = [
+const BUILT_IN: &[&dyn Format] = &[
     &openai_chat::OpenaiChat,
     &openai_responses::OpenaiResponses,
     &anthropic::Anthropic,
@@ -21,10 +21,11 @@ static REGISTERED: RwLock<Vec<&'static dyn Format>> = RwLock::new(Vec::new());
 /// The error for an unknown wire name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown wire {name:?}; expected one of {}", known.join(", "))]
+#[non_exhaustive]
 pub struct UnknownWire {
-    /// The unknown name.
+    /// The name that was given.
     pub name: String,
-    /// The known names.
+    /// The names of all registered wires.
     pub known: Vec<&'static str>,
 }
 
@@ -70,13 +71,24 @@ pub fn of_model(name: &str) -> Wire {
     formats().iter().find(fits).map_or(Wire::OPENAI_CHAT, |format| format.wire())
 }
 
+/// Returns the providers that have an API of their own, each once, in the order in which one is
+/// chosen if several keys are set.
+#[must_use]
+pub fn vendors() -> Vec<Vendor> {
+    let mut vendors: Vec<Vendor> = formats().iter().filter_map(|format| format.vendor()).collect();
+    vendors
+        .sort_by_key(|vendor| (vendor.rank, vendor.key_variable, vendor.default_model.is_none()));
+    vendors.dedup_by_key(|vendor| vendor.key_variable);
+    vendors
+}
+
 pub(super) fn formats() -> Vec<&'static dyn Format> {
     let registered = REGISTERED.read().unwrap_or_else(PoisonError::into_inner);
-    BUILT_IN.into_iter().chain(registered.iter().copied()).collect()
+    BUILT_IN.iter().copied().chain(registered.iter().copied()).collect()
 }
 
 fn find(wire: Wire) -> Option<&'static dyn Format> {
-    if let Some(format) = BUILT_IN.into_iter().find(|format| format.wire() == wire) {
+    if let Some(format) = BUILT_IN.iter().copied().find(|format| format.wire() == wire) {
         return Some(format);
     }
     let registered = REGISTERED.read().unwrap_or_else(PoisonError::into_inner);

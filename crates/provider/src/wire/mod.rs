@@ -21,12 +21,21 @@ mod rendered;
 
 pub use conversation::{Conversation, body, message, parse, parse_stored, tools};
 pub use error::ParseError;
-pub use format::{Format, Marks};
-pub use list::{UnknownWire, all, named, of_model, register};
+pub use format::{Format, Marks, Vendor};
+pub use list::{UnknownWire, all, named, of_model, register, vendors};
 pub use options::{Options, Shape};
 pub use read::{Reader, Refusal};
 pub use rendered::{Json, Rendered};
 pub use waterline::Tool;
+
+/// JSON as a [`Format`] reads and writes it: the fields of an object keep their order and their
+/// bytes, so that a message that is sent back unchanged stays the same text.
+pub mod json {
+    #[doc(inline)]
+    pub use waterline::json::{
+        Fields, LossyString, array, elements, is_null, object, quote, string,
+    };
+}
 
 use std::sync::Arc;
 
@@ -71,10 +80,16 @@ pub(crate) fn request(
     let is_reserved = |name: &str| {
         name == "tools" || name == format.list_field() || format.system_fields().contains(&name)
     };
-    let extra = options.extra.iter().map(|(name, json)| (name.as_str(), json.clone()));
-    let extra: Vec<(&str, String)> = extra.filter(|(name, _)| !is_reserved(name)).collect();
-    let settings = format.settings(model, options).into_iter();
-    let settings = settings.filter(|(name, _)| !extra.iter().any(|(other, _)| other == name));
+    let extra: Vec<(&str, String)> = options
+        .extra
+        .iter()
+        .map(|(name, json)| (name.as_str(), json.clone()))
+        .filter(|(name, _)| !is_reserved(name))
+        .collect();
+    let settings = format
+        .settings(model, options)
+        .into_iter()
+        .filter(|(name, _)| !extra.iter().any(|(other, _)| other == name));
     let fields: Vec<(&str, String)> = settings.chain(extra.iter().cloned()).collect();
     body(wire, fields, tools, &format.marked(context))
 }
@@ -83,6 +98,18 @@ pub(crate) fn request(
 #[must_use]
 pub fn provider(wire: Wire) -> &'static str {
     format(wire).provider()
+}
+
+/// Returns what users need to call the provider of a wire, if it has an API of its own.
+#[must_use]
+pub fn vendor(wire: Wire) -> Option<Vendor> {
+    format(wire).vendor()
+}
+
+/// Returns whether a request must have an output token limit.
+#[must_use]
+pub fn requires_limit(wire: Wire) -> bool {
+    format(wire).required_limit().is_some()
 }
 
 /// Whether a request can set the shape of the answer.
@@ -115,8 +142,9 @@ pub fn render(wire: Wire, messages: &[&Message]) -> Rendered {
     if !messages.iter().any(|message| foreign::needs_translation(wire, message)) {
         return format(wire).render(messages);
     }
-    let native: Vec<_> = messages.iter().map(|message| foreign::translate(wire, message)).collect();
-    let native: Vec<&Message> = native.iter().map(AsRef::as_ref).collect();
+    let translated: Vec<_> =
+        messages.iter().map(|message| foreign::translate(wire, message)).collect();
+    let native: Vec<&Message> = translated.iter().map(AsRef::as_ref).collect();
     format(wire).render(&native)
 }
 

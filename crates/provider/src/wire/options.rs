@@ -13,9 +13,9 @@ pub struct Options {
     /// Whether OpenAI's chat is sent the limit as `max_completion_tokens`; by default as the
     /// built-in model catalog says.
     pub max_completion_tokens: Option<bool>,
-    /// The sampling temperature.
+    /// How random the answer is; 0 is the least.
     pub temperature: Option<f64>,
-    /// Calls with the same key share a cache, on providers that support such keys.
+    /// Calls with the same key share a cache. It is sent only to servers that are known to take it.
     pub cache_key: Option<String>,
     /// The required shape of the answer; free text if unset. Anthropic's wire ignores it.
     pub shape: Option<Shape>,

@@ -10,7 +10,7 @@ use waterline::message::Raw;
 /// A piece of JSON: the original bytes of a message, or new ones.
 #[derive(Clone, Debug)]
 pub enum Json {
-    /// The original bytes.
+    /// A message as it arrived, byte for byte.
     Raw(Raw),
     /// Newly rendered. Shared, because each call sends what the calls before it sent.
     Made(Arc<str>),
@@ -47,7 +47,8 @@ impl Serialize for Json {
 pub struct Rendered {
     /// The system prompt, on wires that keep it outside the messages.
     pub system: Option<Json>,
-    /// The messages.
+    /// The list that the request body contains, without the system prompt if the wire keeps it
+    /// apart.
     pub messages: Vec<Json>,
 }
 

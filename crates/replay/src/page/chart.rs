@@ -27,6 +27,8 @@ const TOP: f64 = 28.0;
 const BOTTOM: f64 = 34.0;
 /// The minimum distance between two names at the ends of lines.
 const NAME_SPACING: f64 = 12.0;
+/// The number of colors that the page's CSS has for policies other than `auto`.
+const COLORS: usize = 8;
 
 impl Chart<'_> {
     /// Draws the chart.
@@ -39,11 +41,17 @@ impl Chart<'_> {
         );
         scale.draw_axes(&mut text);
         // The default policy is drawn last, over the others.
-        let mut lines: Vec<&Line<'_>> =
-            self.lines.iter().filter(|line| !line.points.is_empty()).collect();
-        lines.sort_by_key(|line| line.name == "auto");
-        for line in &lines {
-            let class = if line.name == "auto" { "ours" } else { "other" };
+        let is_ours = |line: &&Line<'_>| line.name == "auto";
+        let others = self
+            .lines
+            .iter()
+            .filter(|line| !is_ours(line))
+            .zip(0..)
+            .map(|(line, at)| (line, format!("other c{}", at % COLORS)));
+        let ours = self.lines.iter().filter(is_ours).map(|line| (line, "ours".to_owned()));
+        let lines: Vec<(&Line<'_>, String)> =
+            others.chain(ours).filter(|(line, _)| !line.points.is_empty()).collect();
+        for (line, class) in &lines {
             let path: Vec<String> = line
                 .points
                 .iter()
@@ -54,10 +62,11 @@ impl Chart<'_> {
                 let _ = write!(
                     text,
                     "<circle class=\"{class}\" cx=\"{:.1}\" cy=\"{:.1}\" r=\"2.5\">\
-                     <title>{}, window {x}: {y:.2}</title></circle>",
+                     <title>{}, {}: {y:.2}</title></circle>",
                     scale.x(x),
                     scale.y(y),
                     escape(line.name),
+                    thousands(x),
                 );
             }
         }
@@ -68,22 +77,22 @@ impl Chart<'_> {
 }
 
 /// Draws the names at the ends of the lines, pushed apart if they would overlap.
-fn draw_names(text: &mut String, scale: &Scale, lines: &[&Line<'_>]) {
-    let mut ends: Vec<(f64, &str)> =
-        lines.iter().filter_map(|line| Some((scale.y(line.points.last()?.1), line.name))).collect();
+fn draw_names(text: &mut String, scale: &Scale, lines: &[(&Line<'_>, String)]) {
+    let end = |line: &Line<'_>| Some(scale.y(line.points.last()?.1));
+    let mut ends: Vec<(f64, &str, &String)> =
+        lines.iter().filter_map(|(line, class)| Some((end(line)?, line.name, class))).collect();
     ends.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut top = TOP;
     // All names must fit into the drawing.
     let bottom = HEIGHT - BOTTOM + NAME_SPACING;
-    for (at, (line_end, name)) in ends.iter().enumerate() {
+    for (at, (line_end, name, class)) in ends.iter().enumerate() {
         let lowest = bottom - tokens(ends.len() - at) * NAME_SPACING;
         let y = line_end.max(top).min(lowest.max(top));
         top = y + NAME_SPACING;
-        let class = if *name == "auto" { "name ours" } else { "name" };
         let x = WIDTH - RIGHT + 8.0;
         let _ = write!(
             text,
-            "<text class=\"{class}\" x=\"{x}\" y=\"{:.1}\">{}</text>",
+            "<text class=\"name {class}\" x=\"{x}\" y=\"{:.1}\">{}</text>",
             y + 3.5,
             escape(name)
         );
@@ -123,11 +132,13 @@ impl Scale {
     }
 
     fn draw_axes(&self, text: &mut String) {
-        for step in 0..=4 {
-            let value = self.low + (self.high - self.low) * f64::from(step) / 4.0;
+        let step = tick(self.high - self.low);
+        let digits = if step < 0.1 { 2 } else { usize::from(step < 1.0) };
+        let first = (self.low / step).ceil() * step;
+        let ticks = (0..=MAX_TICKS).map(|at| first + tokens(at) * step);
+        for value in ticks.take_while(|value| *value <= self.high + step / 1_000.0) {
             let y = self.y(value);
             let right = WIDTH - RIGHT;
-            let digits = if self.high - self.low < 8.0 { 2 } else { 0 };
             let _ = write!(
                 text,
                 "<line class=\"grid\" x1=\"{LEFT}\" x2=\"{right}\" y1=\"{y:.1}\" y2=\"{y:.1}\"/>\
@@ -143,8 +154,39 @@ impl Scale {
                 "<text class=\"tick\" x=\"{:.1}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
                 self.x(window),
                 HEIGHT - BOTTOM + 16.0,
-                window,
+                thousands(window),
             );
         }
+    }
+}
+
+/// The maximum number of ticks of an axis.
+const MAX_TICKS: usize = 10;
+
+/// Returns the distance between ticks: 1, 2 or 5 times a power of ten, so that there are about
+/// five.
+fn tick(range: f64) -> f64 {
+    let rough = range / 5.0;
+    let power = 10_f64.powf(rough.log10().floor());
+    let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power >= rough);
+    factor.unwrap_or(10.0) * power
+}
+
+/// Writes a window as people say it: `8K`.
+fn thousands(window: f64) -> String {
+    match window % 1_000.0 == 0.0 {
+        true => format!("{}K", window / 1_000.0),
+        false => window.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_numbers() {
+        assert_eq!([tick(100.0), tick(47.0), tick(1.4), tick(0.9)], [20.0, 10.0, 0.5, 0.2]);
+        assert_eq!([thousands(8_000.0), thousands(500.0)], ["8K", "500"]);
     }
 }

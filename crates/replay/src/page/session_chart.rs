@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use super::escape;
+use waterline::phrase;
+
+use super::{Say, escape};
 use crate::price::tokens;
 use crate::run::{CallFigures, Outcome};
 
@@ -13,10 +15,12 @@ const MAX_COLUMNS: usize = 150;
 
 /// Draws one column per call, with cached tokens at the bottom, uncached ones on top, and a mark
 /// for each fold.
-pub(super) fn svg(outcome: &Outcome, max_tokens: usize) -> String {
+pub(super) fn svg(outcome: &Outcome, max_tokens: usize, say: Say<'_>) -> String {
+    let policy = outcome.policy.as_str();
+    let label = say(&phrase!("page-tokens-per-call", "tokens per call, {policy}", policy = policy));
     let mut text = format!(
-        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"tokens per call, {}\">",
-        escape(&outcome.policy)
+        "<svg viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{}\">",
+        escape(&label)
     );
     let step = outcome.calls.len().div_ceil(MAX_COLUMNS).max(1);
     let columns = outcome.calls.len().div_ceil(step).max(1);
@@ -46,12 +50,17 @@ pub(super) fn svg(outcome: &Outcome, max_tokens: usize) -> String {
         let folds =
             outcome.folds.iter().filter(|fold| (first..=last).contains(&fold.before)).count();
         if folds > 0 {
+            let title = say(&phrase!(
+                "page-fold",
+                "folds before message {last}: {folds}; prompt: {tokens} tokens",
+                folds = folds,
+                last = last,
+                tokens = all
+            ));
             let _ = write!(
                 text,
-                "<path class=\"fold\" d=\"M{:.2},0 l3,0 l-1.5,5 z\">\
-                 <title>{} before message {last}; prompt of {all} tokens</title></path>",
+                "<path class=\"fold\" d=\"M{:.2},0 l3,0 l-1.5,5 z\"><title>{title}</title></path>",
                 x + width / 2.0 - 1.5,
-                super::count(folds, "fold"),
             );
         }
     }

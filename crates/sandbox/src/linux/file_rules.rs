@@ -8,6 +8,7 @@ use landlock::{
 };
 use rustix::fs::{CWD, FileType, Mode, OFlags, ResolveFlags, fstat, openat2};
 
+use crate::reason::Unsupported;
 use crate::rules::{Network, Rules};
 
 /// The newest Landlock ABI that is used; an older kernel enforces what it supports.
@@ -15,11 +16,6 @@ const ABI: landlock::ABI = ABI::V6;
 
 /// The oldest Landlock ABI that suffices: before it, a file outside could still be truncated.
 const MINIMUM_ABI: landlock::ABI = ABI::V3;
-
-const MISSING: &str = "the kernel does not support ABI 3 or later, or Landlock is disabled";
-
-const NO_HOST_LIST: &str =
-    "a list of hosts needs ABI 4 (Linux 6.7); allow the whole network or none";
 
 /// The directories of the system's programs and libraries.
 const SYSTEM_DIRECTORIES: [&str; 10] =
@@ -71,38 +67,37 @@ const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random"
 
 /// Restricts this thread to the files of the rules. With a list of hosts it may connect only to the
 /// port of the proxy.
-pub(super) fn restrict(rules: &Rules, proxy: Option<u16>) -> Result<(), String> {
-    let text = |error: landlock::RulesetError| error.to_string();
+pub(super) fn restrict(rules: &Rules, proxy: Option<u16>) -> Result<(), Unsupported> {
     let required = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(MINIMUM_ABI))
-        .map_err(|_| MISSING.to_owned())?;
+        .map_err(|_| Unsupported::NoLandlock)?;
     let mut handled = required
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(ABI))
-        .map_err(text)?;
+        .map_err(failed)?;
     if proxy.is_some() {
         // Without this ABI the kernel could not enforce the list of hosts.
         handled = handled
             .set_compatibility(CompatLevel::HardRequirement)
             .handle_access(AccessNet::from_all(ABI))
-            .map_err(|_| NO_HOST_LIST.to_owned())?
+            .map_err(|_| Unsupported::NoHostList)?
             .set_compatibility(CompatLevel::BestEffort);
     } else if rules.network != Network::Any {
-        handled = handled.handle_access(AccessNet::from_all(ABI)).map_err(text)?;
+        handled = handled.handle_access(AccessNet::from_all(ABI)).map_err(failed)?;
     }
-    let mut ruleset = handled.scope(Scope::from_all(ABI)).map_err(text)?.create().map_err(text)?;
+    let mut ruleset =
+        handled.scope(Scope::from_all(ABI)).map_err(failed)?.create().map_err(failed)?;
     if let Some(port) = proxy {
         let rule = NetPort::new(port, AccessNet::ConnectTcp);
-        ruleset = ruleset.add_rule(rule).map_err(text)?;
+        ruleset = ruleset.add_rule(rule).map_err(failed)?;
     }
     let read = AccessFs::from_read(ABI);
     for path in SYSTEM_DIRECTORIES.iter().chain(&SYSTEM_FILES).map(Path::new) {
         ruleset = allow(ruleset, path, read, ResolveFlags::empty())?;
     }
-    // Java keeps parts of its installation there, in a directory for each version.
     for entry in std::fs::read_dir("/etc").into_iter().flatten().flatten() {
-        if entry.file_name().as_encoded_bytes().starts_with(b"java-") {
+        if is_public(entry.file_name().as_encoded_bytes()) {
             ruleset = allow(ruleset, &entry.path(), read, ResolveFlags::empty())?;
         }
     }
@@ -118,10 +113,18 @@ pub(super) fn restrict(rules: &Rules, proxy: Option<u16>) -> Result<(), String> 
     for path in &rules.write {
         ruleset = allow(ruleset, path, write, ResolveFlags::NO_SYMLINKS)?;
     }
-    match ruleset.restrict_self().map_err(text)?.ruleset {
-        RulesetStatus::NotEnforced => Err(MISSING.to_owned()),
+    match ruleset.restrict_self().map_err(failed)?.ruleset {
+        RulesetStatus::NotEnforced => Err(Unsupported::NoLandlock),
         _ => Ok(()),
     }
+}
+
+/// Returns whether a name in `/etc` is that of something that programs read and that holds no
+/// secrets: the release of the system (`debian_version`, `lsb-release`, `redhat-release`), which
+/// pip reads, or a part of Java's installation, which has a directory for each version.
+fn is_public(name: &[u8]) -> bool {
+    let ends = ["-release", "_release", "-version", "_version"];
+    name.starts_with(b"java-") || ends.iter().any(|end| name.ends_with(end.as_bytes()))
 }
 
 /// Allows access below a path. A path that does not exist needs no rule.
@@ -130,7 +133,7 @@ fn allow(
     path: &Path,
     access: BitFlags<AccessFs>,
     resolve: ResolveFlags,
-) -> Result<RulesetCreated, String> {
+) -> Result<RulesetCreated, Unsupported> {
     let Ok(handle) = openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve)
     else {
         return Ok(ruleset);
@@ -141,5 +144,9 @@ fn allow(
     let access = if is_directory { access } else { access & AccessFs::from_file(ABI) };
     ruleset
         .add_rule(PathBeneath::new(handle, access))
-        .map_err(|error| format!("{}: {error}", path.display()))
+        .map_err(|error| failed(format!("{}: {error}", path.display())))
+}
+
+fn failed(error: impl std::fmt::Display) -> Unsupported {
+    Unsupported::failed("Landlock", error)
 }

@@ -3,10 +3,13 @@
 
 mod capabilities;
 mod file_rules;
+pub(crate) mod first_killed;
 pub(crate) mod limits;
+pub(crate) mod mounts;
 pub(crate) mod namespace;
 mod syscalls;
 
+use crate::reason::Unsupported;
 use crate::rules::Rules;
 
 /// Confines this thread and everything it starts, irrevocably. Files are confined only if
@@ -15,14 +18,14 @@ pub(crate) fn confine(
     rules: &Rules,
     confine_files: bool,
     proxy: Option<u16>,
-) -> Result<(), String> {
+) -> Result<(), Unsupported> {
     if confine_files {
-        file_rules::restrict(rules, proxy).map_err(|error| format!("Landlock: {error}"))?;
+        file_rules::restrict(rules, proxy)?;
     }
-    capabilities::drop_all().map_err(|error| format!("capabilities: {error}"))?;
-    let filters = syscalls::filters(&rules.network).map_err(|error| format!("seccomp: {error}"))?;
-    for filter in filters {
-        seccompiler::apply_filter(&filter).map_err(|error| format!("seccomp: {error}"))?;
+    capabilities::drop_all().map_err(|error| Unsupported::failed("capabilities", error))?;
+    let seccomp = |error: &dyn std::fmt::Display| Unsupported::failed("seccomp", error);
+    for filter in syscalls::filters(&rules.network).map_err(|error| seccomp(&error))? {
+        seccompiler::apply_filter(&filter).map_err(|error| seccomp(&error))?;
     }
     Ok(())
 }

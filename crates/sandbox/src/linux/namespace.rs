@@ -1,11 +1,8 @@
-//! Namespaces for commands: one in which single paths are read-only, and one with a network of its
-//! own.
+//! Namespaces for commands: one with mounts of its own, and one with a network of its own.
 
 use std::io;
-use std::path::Path;
 
-use rustix::fs::{StatVfsMountFlags, statvfs};
-use rustix::mount::{MountFlags, MountPropagationFlags, mount_bind, mount_change, mount_remount};
+use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::net::netlink::SocketAddrNetlink;
 use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, sendto, socket_with,
@@ -32,26 +29,6 @@ pub(crate) fn enter(probe: impl FnOnce() -> bool) -> io::Result<()> {
         std::fs::write("/proc/self/gid_map", format!("{group} {group} 1"))?;
     }
     Ok(mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?)
-}
-
-/// Makes paths read-only in this process's mount namespace, with everything below them. They can
-/// then be neither renamed nor removed.
-pub(crate) fn make_read_only(paths: &[&Path]) -> io::Result<()> {
-    for path in paths {
-        mount_bind(*path, *path)?;
-        // Flags that the outer mount has must be kept, or the kernel refuses.
-        let outer = statvfs(*path)?.f_flag;
-        let mut flags = MountFlags::BIND | MountFlags::RDONLY;
-        for (has, flag) in [
-            (StatVfsMountFlags::NOSUID, MountFlags::NOSUID),
-            (StatVfsMountFlags::NODEV, MountFlags::NODEV),
-            (StatVfsMountFlags::NOEXEC, MountFlags::NOEXEC),
-        ] {
-            flags.set(flag, outer.contains(has));
-        }
-        mount_remount(*path, flags, "")?;
-    }
-    Ok(())
 }
 
 /// Gives this thread its own network, which has only a loopback interface. The process must have

@@ -166,6 +166,17 @@ const NAMESPACES: [i32; 7] = [
 /// The bits of a socket's type without its flags.
 const SOCKET_TYPE_MASK: u64 = 0xf;
 
+/// Protocols of the stream sockets with which a command reaches the proxy: the usual one, by
+/// default and by number. Landlock restricts no other, MPTCP for example.
+const PROXY_PROTOCOLS: [i32; 2] = [0, libc::IPPROTO_TCP];
+
+/// Syscalls that send, with the index of the flags. With [`MSG_FASTOPEN`] they also connect, which
+/// Landlock does not see.
+const SEND_SYSCALLS: [(i64, u8); 3] =
+    [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)];
+
+const MSG_FASTOPEN: u64 = 0x2000_0000;
+
 /// Requests that change a file or its file system even if the file is open only for reading.
 const DENIED_IOCTLS: [u64; 10] = [
     0x4008_6602, // FS_IOC_SETFLAGS
@@ -258,6 +269,11 @@ fn denied(network: &Network) -> Result<Rules, BackendError> {
             .map(|request| SeccompRule::new(vec![is(1, SeccompCmpOp::Eq, *request)?]));
         denied.insert(call, requests.collect::<Result<_, _>>()?);
     }
+    if matches!(network, Network::Hosts(_)) {
+        for (call, flags) in SEND_SYSCALLS {
+            denied.insert(call, vec![SeccompRule::new(vec![has(flags, MSG_FASTOPEN)?])?]);
+        }
+    }
     denied.extend(set_id_modes()?);
     Ok(denied)
 }
@@ -274,6 +290,10 @@ fn sockets(network: &Network) -> Result<Vec<SeccompRule>, BackendError> {
         Network::Hosts(_) => {
             let mut rules = other_socket_types(&[libc::SOCK_STREAM])?;
             rules.push(other_families);
+            let is_not =
+                |protocol: &i32| is(2, SeccompCmpOp::Ne, u64::from(protocol.cast_unsigned()));
+            let others = PROXY_PROTOCOLS.iter().map(is_not).collect::<Result<_, _>>()?;
+            rules.push(SeccompRule::new(others)?);
             rules
         }
     })

@@ -7,6 +7,9 @@ use std::str::FromStr;
 /// The ports of an entry that names none: HTTP and HTTPS.
 const DEFAULT_PORTS: [u16; 2] = [80, 443];
 
+/// The longest name of a host.
+const MAX_NAME: usize = 253;
+
 /// An entry in the list of hosts that commands may reach: `crates.io`, `*.pypi.org` for all hosts
 /// below a domain, `localhost:8080`, `10.0.0.5`. Without a port, ports 80 and 443 are allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,15 +20,20 @@ pub struct Host {
     port: Option<u16>,
 }
 
-impl FromStr for Host {
-    type Err = String;
+/// The error for a text that is not the entry of a host.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("invalid host {text:?}; expected a name such as crates.io, *.pypi.org or HOST:PORT")]
+#[non_exhaustive]
+pub struct InvalidHost {
+    /// The text.
+    pub text: String,
+}
 
-    fn from_str(text: &str) -> Result<Self, String> {
-        let invalid = || {
-            format!(
-                "invalid host {text:?}; expected a name such as crates.io, *.pypi.org or HOST:PORT"
-            )
-        };
+impl FromStr for Host {
+    type Err = InvalidHost;
+
+    fn from_str(text: &str) -> Result<Self, InvalidHost> {
+        let invalid = || InvalidHost { text: text.to_owned() };
         let (name, port) = split_port(text).ok_or_else(invalid)?;
         let (name, below) = name.strip_prefix("*.").map_or((name, false), |name| (name, true));
         let is_name = |c: char| c.is_ascii_alphanumeric() || "-._:".contains(c);
@@ -66,6 +74,14 @@ impl Host {
         let is_named = self.name.parse::<IpAddr>().is_ok_and(|named| named == address)
             || self.name == "localhost" && !self.below && address.is_loopback();
         is_named && self.allows_port(port)
+    }
+
+    /// Returns the entry for one host at a port; `None` if this is not the name of a host.
+    pub(crate) fn of(name: &str, port: u16) -> Option<Self> {
+        let text = if name.contains(':') { format!("[{name}]") } else { name.to_owned() };
+        let host: Self = text.parse().ok()?;
+        let port = (!DEFAULT_PORTS.contains(&port)).then_some(port);
+        (!host.below && name.len() <= MAX_NAME).then_some(Self { port, ..host })
     }
 
     fn allows_port(&self, port: u16) -> bool {
@@ -118,6 +134,10 @@ mod tests {
         for text in ["crates.io", "*.pypi.org:8443", "[::1]:80", "::1"] {
             assert_eq!(text.parse::<Host>().unwrap().to_string(), text);
         }
+        let named = |name, port| Host::of(name, port).map(|host| host.to_string());
+        assert_eq!(named("Crates.IO", 443).as_deref(), Some("crates.io"));
+        assert_eq!(named("::1", 8080).as_deref(), Some("[::1]:8080"));
+        assert_eq!((named("*.a.org", 443), named("a b", 80)), (None, None));
         for text in ["", "*", "*.", "a b", "a/b", "https://a", "a:b", "a:99999", "*.10.0.0.1"] {
             assert!(text.parse::<Host>().is_err(), "{text}");
         }

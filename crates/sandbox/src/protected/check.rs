@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::find::{Found, Item, LIMITS, Limits, find};
 use super::put_back::{self, rename_blocked};
 use super::snapshot::Snapshot;
+use super::user::UserFiles;
 use super::{Blocked, GIT_CONFIG, GIT_HOOKS, git};
 use crate::rules::Rules;
 
@@ -17,11 +18,13 @@ const MAX_UNCHECKED: usize = 10;
 #[derive(Debug)]
 pub(crate) struct Guard {
     before: Found,
+    user: UserFiles,
     limits: Limits,
     /// The contents, if the paths could not be made read-only.
     snapshot: Option<Snapshot>,
-    /// The contents of paths that a command may remove. They are never read-only.
-    removable: Snapshot,
+    /// The contents of paths that a command may remove, which are never read-only, and of the
+    /// parts of git directories, which another file can replace.
+    kept: Snapshot,
 }
 
 /// The result of a check.
@@ -38,50 +41,58 @@ impl Guard {
     /// one, the contents of all are kept instead.
     pub(crate) fn new(
         rules: &Rules,
+        user: UserFiles,
         make_read_only: impl FnOnce(&[&Path]) -> std::io::Result<()>,
     ) -> Self {
-        Self::with_limits(rules, LIMITS, make_read_only)
+        Self::with_limits(rules, user, LIMITS, make_read_only)
+    }
+
+    /// Finds the protected paths of directories in which several commands may run. Each of them has
+    /// a guard of its own, which keeps contents and knows what the user agreed to.
+    pub(crate) fn observe(rules: &Rules, user: UserFiles) -> Self {
+        let all = Rules { unprotected: Vec::new(), ..rules.clone() };
+        let before = find(&all, &user, true, LIMITS.before, None);
+        Self { before, user, limits: LIMITS, snapshot: None, kept: Snapshot::default() }
     }
 
     fn with_limits(
         rules: &Rules,
+        user: UserFiles,
         limits: Limits,
         make_read_only: impl FnOnce(&[&Path]) -> std::io::Result<()>,
     ) -> Self {
-        let before = find(rules, false, limits.before, None);
+        let before = find(rules, &user, false, limits.before, None);
         // A mount would follow a link. The target of a link is an item of its own.
         let paths =
             before.items.iter().filter(|(_, item)| item.link.is_none() && !item.is_removable);
         let paths: Vec<&Path> = paths.map(|(path, _)| path.as_path()).collect();
         if paths.is_empty() || make_read_only(&paths).is_ok() {
-            let removable = before.items.iter().filter(|(_, item)| item.is_removable);
-            let removable = Snapshot::take(removable);
-            return Self { before, limits, snapshot: None, removable };
+            let kept = before.items.iter().filter(|(path, item)| may_be_replaced(path, item));
+            let kept = Snapshot::take(kept, true);
+            return Self { before, user, limits, snapshot: None, kept };
         }
-        let before = find(rules, true, limits.before, None);
-        let snapshot = Some(Snapshot::take(&before.items));
-        Self { before, limits, snapshot, removable: Snapshot::default() }
+        let before = find(rules, &user, true, limits.before, None);
+        let snapshot = Some(Snapshot::take(&before.items, false));
+        Self { before, user, limits, snapshot, kept: Snapshot::default() }
     }
 
     /// Puts back what the command changed, and renames protected paths that it created. No process
     /// of the command may be running anymore.
     pub(crate) fn check(&self, rules: &Rules) -> Checked {
         let mut blocked = Vec::new();
-        self.snapshot.as_ref().unwrap_or(&self.removable).restore(&mut blocked);
-        blocked.extend(self.restore_links());
+        self.snapshot.as_ref().unwrap_or(&self.kept).restore(&mut blocked);
+        blocked.extend(self.restore_links(rules));
         let with_parts = self.snapshot.is_some();
-        let after = find(rules, with_parts, self.limits.after, Some(&self.before));
+        let after = find(rules, &self.user, with_parts, self.limits.after, Some(&self.before));
         let mut unchecked = self.unchecked(&after, rules);
         let restored = blocked.len();
-        for (path, item) in &after.items {
-            if self.is_known(path, item) || blocked.iter().any(|earlier| is_part(path, earlier)) {
+        for (path, name) in self.new_paths(&after) {
+            if blocked.iter().any(|earlier| is_part(&path, earlier)) {
                 continue;
             }
-            // Without its `HEAD`, git does not recognize a git directory.
-            let path = if item.is_bare { path.join("HEAD") } else { path.clone() };
             match rename_blocked(&path) {
                 None => unchecked.push(path),
-                moved_to => blocked.push(Blocked { path, name: item.name.to_owned(), moved_to }),
+                moved_to => blocked.push(Blocked { path, name: name.to_owned(), moved_to }),
             }
         }
         if blocked.len() > restored
@@ -95,10 +106,32 @@ impl Guard {
         Checked { blocked, unchecked }
     }
 
-    /// Returns the directories in which the command may have created a protected path unnoticed.
+    /// Returns the protected paths that the command created, and what has the same effect.
+    fn new_paths(&self, after: &Found) -> Vec<(PathBuf, &'static str)> {
+        let items = after.items.iter().filter(|(path, item)| !self.is_known(path, item));
+        // Without its `HEAD`, git does not recognize a git directory.
+        let items = items.map(|(path, item)| match item.is_bare {
+            true => (path.join("HEAD"), item.name),
+            false => (path.clone(), item.name),
+        });
+        let links = after.links.iter().filter_map(|(link, name)| {
+            let was_there = self.before.links.get(link).is_some_and(Option::is_some);
+            name.filter(|_| !was_there).map(|name| (link.clone(), name))
+        });
+        let rebases = after.rebases.iter().filter_map(|(todo, commands)| {
+            let before = self.before.rebases.get(todo);
+            let are_known = commands.iter().all(|one| before.is_some_and(|old| old.contains(one)));
+            (!are_known).then(|| (todo.clone(), GIT_HOOKS))
+        });
+        items.chain(links).chain(rebases).collect()
+    }
+
+    /// Returns the directories in which the command may have created a protected path unnoticed, or
+    /// changed one that was not found before it.
     fn unchecked(&self, after: &Found, rules: &Rules) -> Vec<PathBuf> {
         let root_of = |path: &PathBuf| rules.guarded.iter().find(|root| path.starts_with(root));
-        let roots: BTreeSet<&PathBuf> = after.unsearched.iter().filter_map(root_of).collect();
+        let unsearched = self.before.unsearched.iter().chain(&after.unsearched);
+        let roots: BTreeSet<&PathBuf> = unsearched.filter_map(root_of).collect();
         let unreadable = after.unreadable.difference(&self.before.unreadable);
         roots.into_iter().chain(unreadable).take(MAX_UNCHECKED).cloned().collect()
     }
@@ -110,8 +143,16 @@ impl Guard {
             item.via.as_ref().is_some_and(|link| !self.before.items.contains_key(link));
         self.is_unchanged(path, item)
             || self.is_moved(item.id)
-            || [GIT_CONFIG, GIT_HOOKS].contains(&item.name) && git::is_harmless(path)
+            || self.is_new_repository(path, item)
             || is_of_new_link
+    }
+
+    /// Returns whether a path is a part of a new git directory as git creates it. That of an
+    /// existing one may have had settings and hooks that matter to the user.
+    fn is_new_repository(&self, path: &Path, item: &Item) -> bool {
+        [GIT_CONFIG, GIT_HOOKS].contains(&item.name)
+            && !self.before.items.contains_key(path)
+            && git::is_harmless(path)
     }
 
     /// Returns whether a path is what it was before. A read-only path cannot be renamed, but a
@@ -119,7 +160,8 @@ impl Guard {
     fn is_unchanged(&self, path: &Path, item: &Item) -> bool {
         let Some(before) = self.before.items.get(path) else { return false };
         // The contents of a snapshot were restored, into new files if necessary.
-        let is_same_file = self.snapshot.is_some() || item.is_removable || before.id == item.id;
+        let is_restored = self.snapshot.is_some() || item.is_removable || self.kept.has(path);
+        let is_same_file = is_restored || before.id == item.id;
         before.link == item.link && (before.link.is_some() || is_same_file)
     }
 
@@ -133,11 +175,14 @@ impl Guard {
     }
 
     /// Restores protected paths that were links and are not anymore.
-    fn restore_links(&self) -> Vec<Blocked> {
+    fn restore_links(&self, rules: &Rules) -> Vec<Blocked> {
         let mut blocked = Vec::new();
         for (path, item) in &self.before.items {
             let Some(target) = &item.link else { continue };
             let is_removed = || std::fs::symlink_metadata(path).is_err();
+            if rules.unprotected.iter().any(|name| name == item.name) {
+                continue;
+            }
             if std::fs::read_link(path).is_ok_and(|now| now == *target)
                 || item.is_removable && is_removed()
             {
@@ -150,6 +195,14 @@ impl Guard {
         }
         blocked
     }
+}
+
+/// Returns whether the contents of a path are kept although it may be read-only: the directory
+/// above it can be moved away, and the git directory of the user would be left without it.
+fn may_be_replaced(path: &Path, item: &Item) -> bool {
+    item.is_removable
+        || [GIT_CONFIG, GIT_HOOKS].contains(&item.name)
+            && path.parent().is_some_and(git::is_git_directory)
 }
 
 /// Returns whether a path is, or was, below a path that was put back.
@@ -170,7 +223,7 @@ mod tests {
         let rules =
             Rules { write: vec![root.clone()], guarded: vec![root.clone()], ..Rules::default() };
         let refused = |_: &[&Path]| Err(std::io::ErrorKind::PermissionDenied.into());
-        let guard = Guard::with_limits(&rules, limits, refused);
+        let guard = Guard::with_limits(&rules, UserFiles::default(), limits, refused);
         change();
         guard.check(&rules)
     }
@@ -296,13 +349,37 @@ mod tests {
         assert!(at("a/b/.envrc.blocked").exists() && at("a/b/c/.envrc").exists());
         let result = checked(temp.path(), Limits { before: 100, after: 200 }, || fill("a", 300));
         assert_eq!(result.unchecked, [temp.path().canonicalize().unwrap()]);
-        // Where the search before the command did not reach, nothing counts as new.
+        // Where the search before the command did not reach, nothing counts as new, and a notice
+        // says so.
         let result = checked(temp.path(), limits, || {
             std::fs::write(at("a/b/.envrc"), "new").unwrap();
             std::fs::write(at(".envrc"), "new").unwrap();
         });
-        assert_eq!((result.blocked.len(), result.unchecked.len()), (1, 0), "{result:?}");
+        assert_eq!((result.blocked.len(), result.unchecked.len()), (1, 1), "{result:?}");
         assert!(at(".envrc.blocked").exists() && at("a/b/.envrc").exists());
+    }
+
+    /// A notice says that the search did not reach everything.
+    #[test]
+    fn many_files_do_not_switch_the_protection_off() {
+        let temp = tempfile::tempdir().unwrap();
+        let at = |name: &str| temp.path().join(name);
+        (0..50).for_each(|n| std::fs::write(at(&n.to_string()), "").unwrap());
+        for name in ["HEAD", "config", "hooks/a.sample", "objects/1", "refs/x"] {
+            std::fs::create_dir_all(at(".git").join(name).parent().unwrap()).unwrap();
+            std::fs::write(at(".git").join(name), "old").unwrap();
+        }
+        std::fs::write(at(".bashrc"), "old").unwrap();
+        let result = checked(temp.path(), Limits { before: 1, after: 1 }, || {
+            for name in [".git/config", ".bashrc", ".envrc"] {
+                std::fs::write(at(name), "new").unwrap();
+            }
+        });
+        assert_eq!((result.blocked.len(), result.unchecked.len()), (3, 1), "{result:?}");
+        for name in [".git/config", ".bashrc"] {
+            assert_eq!(std::fs::read_to_string(at(name)).unwrap(), "old", "{name}");
+        }
+        assert!(!at(".envrc").exists());
     }
 
     /// The kernel does not refuse root, so the test runs as another user.

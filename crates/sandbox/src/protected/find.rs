@@ -8,6 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use super::user::UserFiles;
 use super::{GIT, GIT_CONFIG, GIT_HOOKS, NAMES, entry_name, git};
 use crate::rules::Rules;
 
@@ -21,9 +22,9 @@ pub(super) struct Limits {
 
 pub(super) const LIMITS: Limits = Limits { before: 300_000, after: 3_000_000 };
 
-/// Directories of code that is installed or built, and that commands must be able to remove. Only the
-/// git directories in them are protected: another protected name takes effect in a directory that the
-/// user opens as a project, and the code itself can be changed in any case.
+/// Directories of code that is installed or built, and that commands must be able to remove. Only
+/// the git directories in them are protected: another protected name takes effect in a directory
+/// that the user opens as a project, and the code itself can be changed in any case.
 const DEPENDENCIES: [&str; 9] = [
     "node_modules",
     "bower_components",
@@ -75,23 +76,42 @@ pub(super) struct Found {
     pub(super) unsearched: BTreeSet<PathBuf>,
     /// Directories that cannot be read.
     pub(super) unreadable: BTreeSet<PathBuf>,
+    /// Links to directories in which protected paths are not protected, with the name of one that
+    /// is there.
+    pub(super) links: BTreeMap<PathBuf, Option<&'static str>>,
+    /// The lists of interrupted rebases, with the commands in them.
+    pub(super) rebases: BTreeMap<PathBuf, BTreeSet<String>>,
 }
 
 /// Finds all protected paths that the rules do not unprotect. `with_parts` adds the parts of
 /// protected git directories that decide which programs git runs. With `before`, directories that
 /// were not searched then are not searched now: new paths cannot be recognized there.
-pub(super) fn find(rules: &Rules, with_parts: bool, limit: usize, before: Option<&Found>) -> Found {
-    let mut search = Search::new(rules, with_parts, limit, before);
+pub(super) fn find(
+    rules: &Rules,
+    user: &UserFiles,
+    with_parts: bool,
+    limit: usize,
+    before: Option<&Found>,
+) -> Found {
+    let mut search = Search::new(rules, user, with_parts, limit, before);
+    search.user_paths();
+    rules.guarded.iter().for_each(|root| search.names_in(root));
     search.queue.extend(rules.guarded.iter().cloned());
     while let Some(directory) = search.queue.pop_front() {
         search.directory(&directory);
     }
+    for link in std::mem::take(&mut search.links) {
+        search.link_out(link);
+    }
     search.found
 }
 
-/// Finds the protected paths in the directories above a path, and what they lead to.
-pub(super) fn find_above(rules: &Rules, path: &Path) -> Found {
-    let mut search = Search::new(rules, true, LIMITS.before, None);
+/// Finds the protected paths in the directories above a path, and what they lead to, also if it
+/// does not exist yet.
+pub(super) fn find_above(rules: &Rules, user: &UserFiles, path: &Path) -> Found {
+    let mut search = Search::new(rules, user, true, LIMITS.before, None);
+    search.may_be_missing = true;
+    search.user_paths();
     let is_guarded = |path: &&Path| rules.guarded.iter().any(|root| path.starts_with(root));
     path.ancestors().filter(is_guarded).for_each(|directory| search.directory(directory));
     search.found
@@ -99,24 +119,68 @@ pub(super) fn find_above(rules: &Rules, path: &Path) -> Found {
 
 struct Search<'a> {
     rules: &'a Rules,
+    user: &'a UserFiles,
     with_parts: bool,
+    /// Whether to add what is protected as soon as it exists.
+    may_be_missing: bool,
     before: Option<&'a Found>,
     found: Found,
     queue: VecDeque<PathBuf>,
+    links: Vec<PathBuf>,
     left: usize,
     deadline: Option<Instant>,
 }
 
 impl<'a> Search<'a> {
-    fn new(rules: &'a Rules, with_parts: bool, limit: usize, before: Option<&'a Found>) -> Self {
+    fn new(
+        rules: &'a Rules,
+        user: &'a UserFiles,
+        with_parts: bool,
+        limit: usize,
+        before: Option<&'a Found>,
+    ) -> Self {
         Self {
             rules,
+            user,
             with_parts,
+            may_be_missing: false,
             before,
             found: Found::default(),
             queue: VecDeque::new(),
+            links: Vec::new(),
             left: limit,
             deadline: before.and_then(|_| Instant::now().checked_add(MAX_TIME_AFTER)),
+        }
+    }
+
+    /// Adds what the user's own configuration leads to in the guarded directories.
+    fn user_paths(&mut self) {
+        for (path, name) in self.user.real_paths() {
+            self.add(&path, name);
+        }
+        for root in &self.rules.guarded {
+            for (path, name) in git::other_paths(&root.join(GIT), Some(root), &self.user.git) {
+                self.add(&path, name);
+            }
+        }
+    }
+
+    /// Looks up the protected names in a directory. In one with very many entries, the search may
+    /// not come to them.
+    fn names_in(&mut self, directory: &Path) {
+        for name in NAMES {
+            let path = directory.join(name);
+            match name.split_once('/') {
+                _ if name == GIT => self.git_entry(&path),
+                None => self.add(&path, name),
+                Some((GIT, _)) => {}
+                Some((parent, _)) => {
+                    let parent = directory.join(parent).symlink_metadata();
+                    if parent.is_ok_and(|parent| parent.is_dir()) {
+                        self.add(&path, name);
+                    }
+                }
+            }
         }
     }
 
@@ -131,8 +195,6 @@ impl<'a> Search<'a> {
         }
         let Some(entries) = self.entries(directory) else { return };
         let parent = directory.file_name().and_then(|name| name.to_str());
-        let mut inner = Vec::new();
-        let mut names = git::Names::default();
         let only_git = is_in_dependencies(self.rules, &directory.join(GIT));
         for entry in entries.flatten() {
             let Some(left) = self.left.checked_sub(1) else {
@@ -140,33 +202,90 @@ impl<'a> Search<'a> {
                 break;
             };
             self.left = left;
-            let name = entry.file_name();
-            let name = name.to_str().unwrap_or_default();
-            names.add(name);
+            let file_name = entry.file_name();
+            let name = file_name.to_str().unwrap_or_default();
+            let path = entry.path();
             let kind = entry.file_type().ok();
             match entry_name(parent, name) {
-                Some(GIT) => self.git_entry(&entry.path()),
+                Some(GIT) => self.git_entry(&path),
                 Some(_) if only_git => {}
-                Some(protected) => self.add(&entry.path(), protected),
-                None if kind.is_some_and(|kind| kind.is_dir()) => inner.push(entry.path()),
+                Some(protected) => self.add(&path, protected),
+                None if kind.is_some_and(|kind| kind.is_dir())
+                    && !self.rules.unguarded.contains(&path) =>
+                {
+                    self.queue.push_back(path);
+                }
                 None if kind.is_some_and(|kind| kind.is_symlink()) && !only_git => {
-                    self.linked_directory(&entry.path(), name);
+                    self.linked_directory(&path, name);
+                    self.links.push(path);
                 }
                 None => {}
             }
         }
-        let is_root = self.rules.guarded.iter().any(|root| root == directory);
-        if names.are_of_git_directory() {
+        // A command can make any directory look like a git directory, so what is in it counts too.
+        if git::is_git_directory(directory) {
             // A granted directory must stay writable, so only the parts of it are protected.
-            if is_root {
+            if self.rules.guarded.iter().any(|root| root == directory) {
                 self.git_parts(directory)
             } else {
                 self.git_directory(directory, true, None)
             }
+        }
+    }
+
+    /// Records a link to a directory in which protected paths are not protected. What is there
+    /// would take effect here.
+    fn link_out(&mut self, link: PathBuf) {
+        // Programs of package managers create many of them, and may remove them.
+        if is_in_dependencies(self.rules, &link.join(GIT)) {
             return;
         }
-        let is_unguarded = |path: &PathBuf| self.rules.unguarded.contains(path);
-        self.queue.extend(inner.into_iter().filter(|path| !is_unguarded(path)));
+        if let Some(target) = self.open_directory(&link) {
+            let name = self.protected_below(target);
+            self.found.links.insert(link, name);
+        }
+    }
+
+    /// Returns the directory that a link leads to, if a command can change it and protected names
+    /// are not protected there.
+    fn open_directory(&self, link: &Path) -> Option<PathBuf> {
+        let target = link.canonicalize().ok().filter(|target| target.is_dir())?;
+        let is_below = |roots: &[PathBuf]| roots.iter().any(|root| target.starts_with(root));
+        let is_open = !is_below(&self.rules.guarded)
+            || is_below(&self.rules.unguarded)
+            || is_in_dependencies(self.rules, &target.join(GIT));
+        (is_below(&self.rules.write) && is_open).then_some(target)
+    }
+
+    /// Returns a protected name that is in a directory or below it.
+    fn protected_below(&mut self, top: PathBuf) -> Option<&'static str> {
+        let mut queue = VecDeque::from([top]);
+        let mut seen = BTreeSet::new();
+        while let Some(directory) = queue.pop_front() {
+            if !seen.insert(directory.clone()) {
+                continue;
+            }
+            if git::is_git_directory(&directory) && !self.is_unprotected(GIT) {
+                return Some(GIT);
+            }
+            let parent = directory.file_name().and_then(|name| name.to_str());
+            for entry in self.entries(&directory).into_iter().flatten().flatten() {
+                // It may be in what is not searched.
+                let Some(left) = self.left.checked_sub(1) else { return Some(GIT) };
+                self.left = left;
+                let name = entry_name(parent, entry.file_name().to_str().unwrap_or_default());
+                if let Some(name) = name.filter(|name| !self.is_unprotected(name)) {
+                    return Some(name);
+                }
+                let kind = entry.file_type().ok();
+                if kind.is_some_and(|kind| kind.is_dir()) {
+                    queue.push_back(entry.path());
+                } else if kind.is_some_and(|kind| kind.is_symlink()) {
+                    queue.extend(self.open_directory(&entry.path()));
+                }
+            }
+        }
+        None
     }
 
     /// Reads a directory. A command may have made one unreadable to hide what is in it, so it is
@@ -205,10 +324,13 @@ impl<'a> Search<'a> {
         if !is_writable || self.is_unprotected(name) {
             return;
         }
-        let Ok(metadata) = std::fs::symlink_metadata(path) else { return };
-        let link = metadata.is_symlink().then(|| std::fs::read_link(path).unwrap_or_default());
-        let is_link = link.is_some();
-        let id = (metadata.dev(), metadata.ino());
+        let metadata = std::fs::symlink_metadata(path).ok();
+        if metadata.is_none() && !self.may_be_missing {
+            return;
+        }
+        let is_link = metadata.as_ref().is_some_and(std::fs::Metadata::is_symlink);
+        let link = is_link.then(|| std::fs::read_link(path).unwrap_or_default());
+        let id = metadata.map(|metadata| (metadata.dev(), metadata.ino())).unwrap_or_default();
         let is_removable = is_in_dependencies(self.rules, path);
         let item = Item { name, id, link, via: None, is_bare, is_removable };
         self.found.items.insert(path.to_owned(), item);
@@ -275,7 +397,7 @@ impl<'a> Search<'a> {
         if is_unprotected || self.with_parts || is_in_dependencies(self.rules, directory) {
             self.git_parts(directory);
         }
-        for (path, name) in git::other_paths(directory, work_tree) {
+        for (path, name) in git::other_paths(directory, work_tree, &self.user.git) {
             self.add(&path, name);
         }
     }
@@ -289,9 +411,21 @@ impl<'a> Search<'a> {
         for worktree in worktrees.into_iter().flatten().flatten() {
             self.add(&worktree.path().join("commondir"), GIT_CONFIG);
             self.add(&worktree.path().join("config.worktree"), GIT_CONFIG);
+            self.rebase(&worktree.path());
         }
+        self.rebase(directory);
         // The git directories of submodules are found by their contents.
         self.queue.push_back(directory.join("modules"));
+    }
+
+    /// Records the commands that an interrupted rebase runs when the user continues it. Git itself
+    /// rewrites the list, so it stays writable.
+    fn rebase(&mut self, git_directory: &Path) {
+        let todo = git_directory.join("rebase-merge/git-rebase-todo");
+        if !self.is_unprotected(GIT_HOOKS) {
+            let commands = git::rebase_commands(&todo);
+            self.found.rebases.insert(todo, commands);
+        }
     }
 }
 

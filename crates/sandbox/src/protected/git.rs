@@ -1,7 +1,9 @@
 //! Reads git directories: what they refer to, and whether a new one is harmless.
 
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use super::{GIT_CONFIG, GIT_HOOKS};
 
@@ -19,29 +21,26 @@ const MAX_BYTES: u64 = 1_000_000;
 /// Maximum number of configuration files that are read for one git directory.
 const MAX_CONFIG_FILES: usize = 100;
 
-/// Names of entries by which git recognizes a git directory.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Names {
-    head: bool,
-    objects: bool,
-    refs: bool,
-    commondir: bool,
+/// The entries by which git recognizes a git directory: the first, and the second or the others.
+const MARKS: [&str; 4] = ["HEAD", "commondir", "objects", "refs"];
+
+/// Returns whether git takes a directory for a git directory.
+pub(super) fn is_git_directory(path: &Path) -> bool {
+    is_git_directory_with(path, OsStr::new(""))
 }
 
-impl Names {
-    pub(super) fn add(&mut self, name: &str) {
-        match name {
-            "HEAD" => self.head = true,
-            "objects" => self.objects = true,
-            "refs" => self.refs = true,
-            "commondir" => self.commondir = true,
-            _ => {}
-        }
-    }
+/// Returns whether a new entry makes a git directory of a directory that is none.
+pub(super) fn is_completed_by(directory: &Path, name: &OsStr) -> bool {
+    MARKS.iter().any(|mark| name.eq_ignore_ascii_case(mark))
+        && !is_git_directory(directory)
+        && is_git_directory_with(directory, name)
+}
 
-    pub(super) const fn are_of_git_directory(self) -> bool {
-        self.head && (self.commondir || self.objects && self.refs)
-    }
+fn is_git_directory_with(path: &Path, new: &OsStr) -> bool {
+    let [head, common, objects, refs] = MARKS;
+    let has =
+        |mark: &str| new.eq_ignore_ascii_case(mark) || path.join(mark).symlink_metadata().is_ok();
+    has(head) && (has(common) || has(objects) && has(refs))
 }
 
 /// Returns the git directory that an entry named `.git` leads to.
@@ -77,38 +76,34 @@ pub(super) fn directory_outside(work_tree: &Path) -> Option<PathBuf> {
     (is_named && is_git_directory(&directory)).then_some(directory)
 }
 
-fn is_git_directory(path: &Path) -> bool {
-    let mut names = Names::default();
-    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-    entries.for_each(|entry| names.add(entry.file_name().to_str().unwrap_or_default()));
-    names.are_of_git_directory()
-}
-
 /// Returns paths outside a git directory that decide which programs git runs: the common
 /// directory, included configuration files, and the directory of the hooks. `work_tree` is where a
-/// relative directory of hooks begins, besides the parent of the git directory.
+/// relative directory of hooks begins, besides the parent of the git directory. `user` are the
+/// configuration files of the user, which apply to every repository.
 pub(super) fn other_paths(
     directory: &Path,
     work_tree: Option<&Path>,
+    user: &[PathBuf],
 ) -> Vec<(PathBuf, &'static str)> {
     let mut paths = Vec::new();
-    let common = read(&directory.join("commondir"))
+    let other = read(&directory.join("commondir"))
         .and_then(|text| directory.join(text.trim()).canonicalize().ok());
-    if let Some(common) = &common {
-        paths.extend(PARTS.map(|(part, name)| (common.join(part), name)));
+    if let Some(other) = &other {
+        paths.extend(PARTS.map(|(part, name)| (other.join(part), name)));
     }
-    let common = common.as_deref().unwrap_or(directory);
+    let common = other.as_deref().unwrap_or(directory);
     let mut tops: Vec<&Path> = common.parent().into_iter().chain(work_tree).collect();
     tops.dedup();
     let mut files = vec![common.join("config"), common.join("config.worktree")];
     if common != directory {
         files.push(directory.join("config.worktree"));
     }
+    files.extend_from_slice(user);
     let mut next = 0;
     // Included files are added to the list and may include more.
     while let Some(file) = files.get(next).filter(|_| next < MAX_CONFIG_FILES).cloned() {
         next += 1;
-        let text = read(&file).unwrap_or_default().replace("\\\n", "");
+        let text = read_start(&file).unwrap_or_default().replace("\\\n", "");
         let own = file.parent().unwrap_or(directory);
         for (section, key, value) in settings(&text).flatten() {
             match (section.as_str(), key.as_str()) {
@@ -127,11 +122,29 @@ pub(super) fn other_paths(
     paths
 }
 
-/// Resolves a path of a configuration, as far as it exists.
+/// Resolves a path of a configuration, as far as it exists: the rest may be created later.
 fn resolve(base: &Path, value: &str) -> PathBuf {
-    let path = base.join(value);
-    let path = home_path(value).unwrap_or(path);
-    path.canonicalize().unwrap_or(path)
+    let path = home_path(value).unwrap_or_else(|| base.join(value));
+    let mut real = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(real.pop()),
+            _ => real.push(part),
+        }
+        real = real.canonicalize().unwrap_or(real);
+    }
+    real
+}
+
+/// Returns the lines of an interrupted rebase that run a command when it continues.
+pub(super) fn rebase_commands(todo: &Path) -> BTreeSet<String> {
+    let Some((bytes, is_whole)) = read_bytes(todo) else { return BTreeSet::new() };
+    let text = String::from_utf8_lossy(&bytes);
+    let runs = |line: &&str| {
+        line.split_whitespace().next().is_some_and(|word| ["exec", "x"].contains(&word))
+    };
+    let rest = (!is_whole).then_some("the rest of a long list");
+    text.lines().filter(runs).chain(rest).map(|line| line.trim().to_owned()).collect()
 }
 
 /// Resolves `~/path` and `~user/path`. The supervisor has no environment of the user, so the home
@@ -242,14 +255,29 @@ fn value(text: &str) -> String {
     value.trim_end().to_owned()
 }
 
+/// Reads a whole file; `None` if it is too large. What is not read could be anything.
 fn read(path: &Path) -> Option<String> {
+    let (bytes, is_whole) = read_bytes(path)?;
+    String::from_utf8(bytes).ok().filter(|_| is_whole)
+}
+
+/// Reads a file that may be larger than what is read of it.
+fn read_start(path: &Path) -> Option<String> {
+    let (bytes, _) = read_bytes(path)?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Reads the start of a file, and returns whether that is all of it.
+fn read_bytes(path: &Path) -> Option<(Vec<u8>, bool)> {
     // A pipe would block.
     if !std::fs::metadata(path).ok()?.is_file() {
         return None;
     }
-    let mut text = String::new();
-    std::fs::File::open(path).ok()?.take(MAX_BYTES).read_to_string(&mut text).ok()?;
-    Some(text)
+    let mut bytes = Vec::new();
+    let mut file = std::fs::File::open(path).ok()?;
+    (&mut file).take(MAX_BYTES).read_to_end(&mut bytes).ok()?;
+    let is_whole = file.read(&mut [0]).ok()? == 0;
+    Some((bytes, is_whole))
 }
 
 #[cfg(test)]
@@ -261,6 +289,12 @@ mod tests {
         let new = "[core]\n\trepositoryformatversion = 0\n\tbare = false\n[remote \"origin\"]\n\
                    \turl = https://example.org/a.git\n\tfetch = +refs/heads/*:refs/remotes/o/*\n";
         assert!(is_harmless_config(new));
+        let temp = tempfile::tempdir().unwrap();
+        let config = temp.path().join("config");
+        std::fs::write(&config, new).unwrap();
+        assert!(is_harmless(&config));
+        std::fs::write(&config, format!("{new}{}", "#\n".repeat(600_000))).unwrap();
+        assert!(!is_harmless(&config), "its end is not read");
         for line in [
             "[core]\nfsmonitor = x",
             "[core] fsmonitor = x",
@@ -295,7 +329,7 @@ mod tests {
         std::fs::write(top.join(".git/config"), "[include] path = ../a\n").unwrap();
         std::fs::write(top.join("a"), "[include]\npath = b\n").unwrap();
         std::fs::write(top.join("b"), "[include]\npath = a\n[core]\nhooksPath = h\n").unwrap();
-        let found = other_paths(&top.join(".git"), Some(&top));
+        let found = other_paths(&top.join(".git"), Some(&top), &[]);
         let a = (top.join("a"), GIT_CONFIG);
         let expected = [a.clone(), (top.join("b"), GIT_CONFIG), a, (top.join("h"), GIT_HOOKS)];
         assert_eq!(found, expected);

@@ -16,7 +16,13 @@ mod git;
 #[cfg(target_os = "linux")]
 mod put_back;
 #[cfg(target_os = "linux")]
+mod set_aside;
+#[cfg(target_os = "linux")]
 mod snapshot;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only Linux confines commands"))]
+mod user;
+#[cfg(target_os = "linux")]
+mod watch;
 
 use std::path::{Path, PathBuf};
 
@@ -24,6 +30,16 @@ use serde::{Deserialize, Serialize};
 
 #[cfg(target_os = "linux")]
 pub(crate) use check::{Checked, Guard};
+#[cfg(target_os = "linux")]
+pub(crate) use set_aside::set_aside;
+pub(crate) use user::UserFiles;
+#[cfg(target_os = "linux")]
+pub(crate) use watch::Watch;
+
+/// Outside Linux no path is protected, so there is nothing to watch.
+#[cfg(not(target_os = "linux"))]
+#[derive(Debug)]
+pub(crate) struct Watch;
 
 /// The name of git directories, files that link to one, and bare repositories.
 pub const GIT: &str = ".git";
@@ -37,26 +53,56 @@ pub const GIT_CONFIG: &str = ".git/config";
 pub const GIT_HOOKS: &str = ".git/hooks";
 
 /// The names of all protected paths. A path is protected if its last parts are one of these names,
-/// at any depth of a granted directory; so is everything below it.
-pub const NAMES: [&str; 59] = [
+/// at any depth of a granted directory; so is everything below it. `*` stands for any start of the
+/// last part.
+pub const NAMES: [&str; 121] = [
     GIT,
     GIT_CONFIG,
     GIT_HOOKS,
     ".gitconfig",
     ".hg",
     ".jj",
+    ".sl",
     ".husky",
     ".githooks",
     "lefthook.yml",
+    "lefthook-local.yml",
+    ".lefthook.yml",
+    "lefthook.yaml",
+    ".lefthook.yaml",
+    "lefthook.toml",
+    ".overcommit.yml",
+    ".git-hooks",
+    "prek.toml",
+    ".huskyrc",
+    ".lintstagedrc",
     ".pre-commit-config.yaml",
     ".vscode",
     ".idea",
     ".zed",
+    ".helix",
+    ".devcontainer.json",
+    ".dir-locals-2.el",
+    ".lazy.lua",
+    ".gvimrc",
+    ".lvimrc",
+    "*.code-workspace",
+    "*.sublime-project",
     ".devcontainer",
     ".claude",
     ".codex",
     ".gemini",
     ".cursor",
+    "opencode.json",
+    ".opencode",
+    ".aider.conf.yml",
+    ".crush.json",
+    ".windsurf",
+    ".kiro",
+    ".roo",
+    ".amazonq",
+    ".qwen",
+    ".github/hooks",
     ".mcp.json",
     ".envrc",
     ".ssh",
@@ -69,7 +115,22 @@ pub const NAMES: [&str; 59] = [
     ".config/systemd",
     ".cargo/config",
     ".cargo/config.toml",
+    ".npmrc",
+    ".yarnrc",
     ".yarnrc.yml",
+    ".pnpmfile.cjs",
+    "bunfig.toml",
+    ".pypirc",
+    "pip.conf",
+    ".config/pip",
+    "mise.toml",
+    ".mise.toml",
+    "rust-toolchain",
+    "rust-toolchain.toml",
+    ".tool-versions",
+    "mise.local.toml",
+    ".mise",
+    ".config/mise",
     ".profile",
     ".login",
     ".inputrc",
@@ -77,17 +138,35 @@ pub const NAMES: [&str; 59] = [
     ".exrc",
     ".nvimrc",
     ".nvim.lua",
+    ".vim",
+    ".config/nvim",
+    ".emacs",
+    ".emacs.d",
     ".dir-locals.el",
     ".gdbinit",
     ".lldbinit",
+    ".irbrc",
+    ".pryrc",
+    ".pdbrc",
+    ".Rprofile",
+    ".ghci",
+    ".iex.exs",
+    ".ocamlinit",
+    ".Renviron",
+    ".RData",
+    ".octaverc",
+    ".perldb",
+    ".tmux.conf",
     ".xinitrc",
     ".xprofile",
     ".xsessionrc",
+    ".xsession",
     ".bashrc",
     ".bash_profile",
     ".bash_login",
     ".bash_logout",
     ".bash_aliases",
+    ".bash_completion",
     ".zshrc",
     ".zshenv",
     ".zprofile",
@@ -112,8 +191,9 @@ pub fn name_of(path: &Path) -> Option<&'static str> {
 }
 
 /// Returns the name under which an absolute path inside one of the granted directories is
-/// protected, if it is. Other than [`name_of`], it recognizes git directories with any name, and
-/// what a link or a git configuration in the directories above leads to.
+/// protected, if it is. Other than [`name_of`], it recognizes git directories with any name, also
+/// one that the path completes, and what a link, a git configuration in the directories above, or
+/// the configuration of the user leads to.
 #[must_use]
 pub fn name_at(granted: &[PathBuf], path: &Path) -> Option<&'static str> {
     name_of(path).or_else(|| found_name(granted, path))
@@ -126,8 +206,22 @@ fn found_name(granted: &[PathBuf], path: &Path) -> Option<&'static str> {
         guarded: granted.to_vec(),
         ..crate::Rules::default()
     };
-    let found = find::find_above(&rules.without_nested(), path);
-    path.ancestors().find_map(|ancestor| found.items.get(ancestor)).map(|item| item.name)
+    let rules = rules.without_nested();
+    let found = find::find_above(&rules, &UserFiles::of_process(), path);
+    let found = path.ancestors().find_map(|ancestor| found.items.get(ancestor));
+    found.map(|item| item.name).or_else(|| completes_git_directory(&rules, path).then_some(GIT))
+}
+
+/// Returns whether git takes a directory above a path for a git directory once the path exists.
+#[cfg(target_os = "linux")]
+fn completes_git_directory(rules: &crate::Rules, path: &Path) -> bool {
+    path.ancestors().any(|entry| {
+        let (Some(directory), Some(name)) = (entry.parent(), entry.file_name()) else {
+            return false;
+        };
+        rules.guarded.iter().any(|root| directory.starts_with(root))
+            && git::is_completed_by(directory, name)
+    })
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -154,20 +248,31 @@ pub const fn git_directory_outside(_: &Path) -> Option<PathBuf> {
 /// Returns the name under which a directory entry is protected. Case does not matter, because some
 /// file systems ignore it.
 fn entry_name(parent: Option<&str>, name: &str) -> Option<&'static str> {
-    NAMES.into_iter().find(|protected| match protected.split_once('/') {
-        Some((directory, file)) => {
-            name.eq_ignore_ascii_case(file)
-                && parent.is_some_and(|parent| parent.eq_ignore_ascii_case(directory))
-        }
-        None => name.eq_ignore_ascii_case(protected),
+    NAMES.into_iter().find(|protected| match protected.strip_prefix('*') {
+        Some(ending) => ends_with(name, ending).is_some(),
+        // Most names differ at their ends, which takes the least time to find out.
+        None => match ends_with(protected, name) {
+            Some("") => true,
+            Some(directory) => {
+                let directory = directory.strip_suffix('/');
+                directory.zip(parent).is_some_and(|(own, parent)| own.eq_ignore_ascii_case(parent))
+            }
+            None => false,
+        },
     })
+}
+
+/// Returns what is before an ending of a text.
+fn ends_with<'a>(text: &'a str, ending: &str) -> Option<&'a str> {
+    let (start, end) = text.split_at_checked(text.len().checked_sub(ending.len())?)?;
+    end.eq_ignore_ascii_case(ending).then_some(start)
 }
 
 /// A protected path that a command created or changed, and that was put back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Blocked {
-    /// The protected path.
+    /// Where the command made its change.
     pub path: PathBuf,
     /// The name under which it is protected, as in [`NAMES`].
     pub name: String,
@@ -188,6 +293,7 @@ mod tests {
             ("a/.VSCode/tasks.json", ".vscode"),
             (".config/git/config", ".config/git"),
             ("x/waterline.toml", "waterline.toml"),
+            ("x/Tide.code-workspace", "*.code-workspace"),
         ] {
             assert_eq!(name_of(Path::new(path)), Some(name), "{path}");
         }
@@ -219,5 +325,30 @@ mod tests {
         assert_eq!(name("store/description"), Some(GIT));
         assert_eq!(name(".husky/a"), Some(".husky"));
         assert_eq!((name("tools/x"), name("apart/x")), (None, None));
+        // A repository may include a file that does not exist yet.
+        std::fs::remove_file(top.join("team.cfg")).unwrap();
+        std::fs::remove_dir_all(top.join("tools")).unwrap();
+        assert_eq!(name("team.cfg"), Some(GIT_CONFIG));
+        assert_eq!(name("tools/hooks/pre-commit"), Some(GIT_HOOKS));
+        assert_eq!(name("other.cfg"), None);
+    }
+
+    /// The last write decides, in whatever order they come.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_path_that_completes_a_git_directory_is_protected() {
+        let files = ["sub/HEAD", "sub/objects/x", "sub/refs/x"];
+        for last in files {
+            let temp = tempfile::tempdir().unwrap();
+            let top = temp.path().canonicalize().unwrap();
+            let name = |path: &str| name_at(std::slice::from_ref(&top), &top.join(path));
+            let earlier = files.into_iter().filter(|file| *file != last).chain(["sub/config"]);
+            for file in earlier {
+                assert_eq!(name(file), None, "{file}");
+                std::fs::create_dir_all(top.join(file).parent().unwrap()).unwrap();
+                std::fs::write(top.join(file), "").unwrap();
+            }
+            assert_eq!(name(last), Some(GIT), "{last}");
+        }
     }
 }

@@ -63,7 +63,7 @@ pub(super) fn file(path: &Path, bytes: &[u8], mode: u32) -> std::io::Result<()> 
     file.write_all(bytes)
 }
 
-fn parent_of(path: &Path) -> Result<(OwnedFd, &OsStr)> {
+pub(super) fn parent_of(path: &Path) -> Result<(OwnedFd, &OsStr)> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(Errno::INVAL);
     };
@@ -72,7 +72,7 @@ fn parent_of(path: &Path) -> Result<(OwnedFd, &OsStr)> {
 }
 
 /// Opens the directory of a path, and creates it if it is missing.
-fn made_parent_of(path: &Path) -> Result<(OwnedFd, &OsStr)> {
+pub(super) fn made_parent_of(path: &Path) -> Result<(OwnedFd, &OsStr)> {
     let parent = parent_of(path);
     let Some(directory) = path.parent().filter(|_| parent.as_ref().err() == Some(&Errno::NOENT))
     else {

@@ -58,21 +58,27 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    pub(super) fn take<'a>(items: impl IntoIterator<Item = (&'a PathBuf, &'a Item)>) -> Self {
+    /// Keeps the contents of protected paths. `may_be_removed` says that a command may remove each
+    /// with the directory above it, not only those in dependencies.
+    pub(super) fn take<'a>(
+        items: impl IntoIterator<Item = (&'a PathBuf, &'a Item)>,
+        may_be_removed: bool,
+    ) -> Self {
         let mut roots = BTreeMap::new();
         let mut files = BTreeMap::new();
         let mut incomplete = BTreeSet::new();
         for (root, item) in items {
-            // Of a git directory only the parts count, which are items of their own.
+            // Only the parts of a git directory count, and each is an item.
             if item.link.is_some() || item.name == GIT && root.is_dir() {
                 continue;
             }
-            roots.insert(root.clone(), (item.name, item.is_removable));
+            roots.insert(root.clone(), (item.name, may_be_removed || item.is_removable));
             let mut listed = BTreeSet::new();
             if !list(root, MAX_LISTED, false, &mut listed) {
                 incomplete.insert(root.clone());
             }
-            let (mut kept, mut bytes) = (0, 0);
+            let mut kept = 0;
+            let mut bytes = 0;
             for path in listed {
                 let keep_content = kept < MAX_FILES && bytes < MAX_BYTES;
                 let Some(entry) = Entry::of(&path, keep_content) else { continue };
@@ -84,6 +90,11 @@ impl Snapshot {
             }
         }
         Self { roots, files, incomplete }
+    }
+
+    /// Returns whether all contents of a protected path are kept.
+    pub(super) fn has(&self, root: &Path) -> bool {
+        self.roots.contains_key(root) && !self.incomplete.contains(root)
     }
 
     /// Restores files that were changed or removed, and renames those that are new. What was

@@ -10,6 +10,7 @@ use super::{Location, Workspace};
 use crate::error::SandboxError;
 use crate::open::open_in;
 use crate::protected::name_of;
+use crate::reason::PathReason;
 
 /// The largest file that [`Workspace::read`] reads.
 pub const FILE_BYTES: u64 = 10_000_000;
@@ -19,6 +20,7 @@ static WRITTEN: AtomicU64 = AtomicU64::new(0);
 
 /// The contents of a text file.
 #[derive(Debug)]
+#[non_exhaustive]
 pub struct Text {
     /// The text; invalid UTF-8 is replaced with U+FFFD.
     pub text: String,
@@ -84,7 +86,7 @@ impl Workspace {
         let explain = |error: std::io::Error| self.explain(path, error);
         let target = link_target(&location).map_err(explain)?;
         let file = target.as_deref().unwrap_or(&location.path);
-        let unnamed = || SandboxError::Path { path: path.to_owned(), why: "it has no file name" };
+        let unnamed = || SandboxError::Path { path: path.to_owned(), why: PathReason::NoFileName };
         let name = file.file_name().ok_or_else(unnamed)?;
         let parent =
             file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -6,6 +6,7 @@ use cap_std::fs::Dir;
 
 use super::{FILE, Workspace};
 use crate::error::SandboxError;
+use crate::reason::PathReason;
 
 /// A location in an accessible directory. Whether the path stays inside is decided by the kernel,
 /// when the location is opened through the directory's handle.
@@ -55,10 +56,7 @@ impl Workspace {
     pub fn location(&self, path: &str) -> Result<Location<'_>, SandboxError> {
         let written = Path::new(if path.is_empty() { "." } else { path });
         if path.contains('\0') {
-            return Err(SandboxError::Path {
-                path: path.to_owned(),
-                why: "it contains a NUL byte",
-            });
+            return Err(SandboxError::Path { path: path.to_owned(), why: PathReason::NulByte });
         }
         let absolute = self.working_directory().join(written);
         let inside =
@@ -68,8 +66,8 @@ impl Workspace {
         let found = matches.max_by_key(|(root, _)| root.path.as_os_str().len());
         let Some((root, path)) = found else { return Err(self.outside(written)) };
         // Rebuilt from its components to drop a trailing slash, which would follow a link.
-        let path: PathBuf = path.components().collect();
-        let path = if path.as_os_str().is_empty() { PathBuf::from(".") } else { path };
+        let rebuilt: PathBuf = path.components().collect();
+        let path = if rebuilt.as_os_str().is_empty() { PathBuf::from(".") } else { rebuilt };
         // An early check for a clear error. The kernel checks links.
         if climbs_out(&path) {
             return Err(self.outside(written));
@@ -86,7 +84,8 @@ impl Workspace {
     fn outside(&self, path: &Path) -> SandboxError {
         let mut allowed = vec![self.path().display().to_string()];
         allowed.extend(self.grants().map(|grant| grant.path.display().to_string()));
-        SandboxError::Outside { path: path.display().to_string(), allowed }
+        let whole = without_parents(&self.working_directory().join(path));
+        SandboxError::Outside { path: path.display().to_string(), whole, allowed }
     }
 
     /// Converts an I/O error about a path into a [`SandboxError`].
@@ -104,6 +103,19 @@ impl Workspace {
             _ => SandboxError::Io { path, error },
         }
     }
+}
+
+/// Returns an absolute path without `.` and `..`, without following links.
+fn without_parents(path: &Path) -> PathBuf {
+    let mut whole = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => drop(whole.pop()),
+            Component::CurDir => {}
+            _ => whole.push(part),
+        }
+    }
+    whole
 }
 
 /// Returns whether a path leads out of its directory through `..`, without following links.

@@ -20,6 +20,7 @@ pub use location::{Location, climbs_out};
 pub use restore::FileAt;
 
 use crate::error::SandboxError;
+use crate::reason::PathReason;
 use crate::small_file;
 
 /// The file that marks a directory as a workspace and records its session.
@@ -30,6 +31,7 @@ pub const SUBDIRECTORIES: [&str; 4] = ["skills", "uploads", "outputs", "temp"];
 
 /// A directory outside the workspace that the user granted access to.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Grant {
     /// The path of the directory.
     pub path: PathBuf,
@@ -37,14 +39,27 @@ pub struct Grant {
     pub writable: bool,
 }
 
+impl Grant {
+    /// Creates a grant of a directory.
+    #[must_use]
+    pub fn new(path: impl Into<PathBuf>, writable: bool) -> Self {
+        Self { path: path.into(), writable }
+    }
+}
+
+/// The error for a grant without a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("missing directory; expected DIR or DIR:ro")]
+pub struct NoDirectory;
+
 impl std::str::FromStr for Grant {
-    type Err = String;
+    type Err = NoDirectory;
 
     /// Parses `DIR`, or `DIR:ro` for read-only access.
-    fn from_str(text: &str) -> Result<Self, String> {
+    fn from_str(text: &str) -> Result<Self, NoDirectory> {
         let (path, writable) = text.strip_suffix(":ro").map_or((text, true), |path| (path, false));
         if path.is_empty() {
-            return Err("missing directory; expected DIR or DIR:ro".to_owned());
+            return Err(NoDirectory);
         }
         Ok(Self { path: PathBuf::from(path), writable })
     }
@@ -81,13 +96,13 @@ impl Workspace {
     /// When it cannot be created, belongs to another session, or a granted directory does not
     /// exist.
     pub fn open(path: &Path, session: &str, grants: &[Grant]) -> Result<Self, SandboxError> {
-        let refused = |why: String| SandboxError::Workspace { path: path.to_owned(), why };
-        make(path).map_err(|error| refused(error.to_string()))?;
-        let mut roots = vec![root(path, true).map_err(|error| refused(error.to_string()))?];
+        let refused = |why: PathReason| SandboxError::Workspace { path: path.to_owned(), why };
+        make(path).map_err(|error| refused(error.into()))?;
+        let mut roots = vec![root(path, true).map_err(|error| refused(error.into()))?];
         for grant in grants {
-            let not_granted = |why: String| SandboxError::Grant { path: grant.path.clone(), why };
-            let granted = root(&grant.path, grant.writable)
-                .map_err(|error| not_granted(error.to_string()))?;
+            let granted = root(&grant.path, grant.writable).map_err(|error| {
+                SandboxError::Grant { path: grant.path.clone(), why: error.into() }
+            })?;
             roots.push(granted);
         }
         // Landlock cannot make a part of a writable directory read-only.
@@ -95,10 +110,7 @@ impl Workspace {
             if let Some(outer) =
                 roots.iter().find(|root| root.writable && read_only.path.starts_with(&root.path))
             {
-                let why = format!(
-                    "a read-only directory cannot be inside {}, which is writable",
-                    outer.path.display()
-                );
+                let why = PathReason::InsideWritable(outer.path.clone());
                 return Err(SandboxError::Grant { path: read_only.path.clone(), why });
             }
         }
@@ -110,26 +122,26 @@ impl Workspace {
     /// Records which session owns the workspace, or checks that this session does. A command may
     /// have replaced the file, so it is accessed through the directory's handle, and only a regular
     /// file is read or written.
-    fn claim(&self, session: &str) -> Result<(), String> {
+    fn claim(&self, session: &str) -> Result<(), PathReason> {
         let Some(root) = self.roots.first() else { return Ok(()) };
         // A directory with the session's name belongs to the session, whatever the file says: a
         // command must not be able to lock the session out.
         let is_own =
             self.path().file_name().is_some_and(|name| name == directory_name(session).as_str());
         let problem = match root.dir.symlink_metadata(FILE) {
-            Err(_) => return write_owner(&root.dir, session),
-            Ok(metadata) if !metadata.is_file() => format!("its {FILE} is not a regular file"),
+            Err(_) => return Ok(write_owner(&root.dir, session)?),
+            Ok(metadata) if !metadata.is_file() => PathReason::OwnerNotRegular(FILE),
             Ok(_) => {
                 let text = match self.read_text(FILE) {
                     Ok(read) => read.text,
                     Err(_) if is_own => String::new(),
-                    Err(error) => return Err(error.to_string()),
+                    Err(_) => return Err(PathReason::InvalidOwner(FILE)),
                 };
                 match serde_json::from_str::<Metadata>(&text) {
                     Ok(metadata) if metadata.session != session => {
-                        format!("it belongs to session {}", metadata.session)
+                        PathReason::OtherSession(metadata.session)
                     }
-                    Err(_) if is_own => format!("its {FILE} cannot be read"),
+                    Err(_) if is_own => PathReason::InvalidOwner(FILE),
                     _ => return Ok(()),
                 }
             }
@@ -137,11 +149,8 @@ impl Workspace {
         if !is_own {
             return Err(problem);
         }
-        root.dir
-            .remove_file(FILE)
-            .or_else(|_| root.dir.remove_dir_all(FILE))
-            .map_err(|error| error.to_string())?;
-        write_owner(&root.dir, session)
+        root.dir.remove_file(FILE).or_else(|_| root.dir.remove_dir_all(FILE))?;
+        Ok(write_owner(&root.dir, session)?)
     }
 
     /// Returns the session that owns a directory, if the directory is a workspace.
@@ -173,13 +182,13 @@ impl Workspace {
     /// # Errors
     /// When it does not exist, or is neither in the workspace nor in a granted directory.
     pub fn work_in(mut self, directory: &Path) -> Result<Self, SandboxError> {
-        let refused = |why: String| SandboxError::Grant { path: directory.to_owned(), why };
-        let path = directory.canonicalize().map_err(|error| refused(error.to_string()))?;
+        let refused = |why: PathReason| SandboxError::Grant { path: directory.to_owned(), why };
+        let path = directory.canonicalize().map_err(|error| refused(error.into()))?;
         if !path.is_dir() {
-            return Err(refused("it is not a directory".to_owned()));
+            return Err(refused(PathReason::NotDirectory));
         }
         if !self.roots.iter().any(|root| path.starts_with(&root.path)) {
-            return Err(refused("it is not in a granted directory".to_owned()));
+            return Err(refused(PathReason::NotGranted));
         }
         self.working_directory = Some(path);
         Ok(self)
@@ -207,13 +216,13 @@ impl Workspace {
 }
 
 /// Records the session that owns a workspace, and the time.
-fn write_owner(dir: &Dir, session: &str) -> Result<(), String> {
+fn write_owner(dir: &Dir, session: &str) -> std::io::Result<()> {
     let metadata =
         Metadata { session: session.to_owned(), created_at: jiff::Timestamp::now().to_string() };
     let text = serde_json::to_string_pretty(&metadata).unwrap_or_default();
     let mut options = cap_std::fs::OpenOptions::new();
     let file = dir.open_with(FILE, options.write(true).create_new(true));
-    file.and_then(|mut file| file.write_all(text.as_bytes())).map_err(|error| error.to_string())
+    file.and_then(|mut file| file.write_all(text.as_bytes()))
 }
 
 /// Creates a workspace, or repairs one: a command may have changed its mode or replaced one of its

@@ -10,6 +10,7 @@ use super::files::replace;
 use super::{Location, Workspace};
 use crate::error::SandboxError;
 use crate::open::open_in;
+use crate::reason::PathReason;
 
 /// What is at a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub enum FileAt {
     Missing,
     /// A regular file.
     File {
-        /// Its content.
+        /// All bytes of the file.
         bytes: Vec<u8>,
         /// Its mode, without the file type.
         mode: u32,
@@ -58,8 +59,11 @@ impl Workspace {
     /// When the path is outside.
     pub fn resolve(&self, path: &str) -> Result<PathBuf, SandboxError> {
         let location = self.location(path)?;
-        let root = self.roots.iter().find(|root| std::ptr::eq(&raw const root.dir, location.dir));
-        let root = root.map_or(Path::new("/"), |root| root.path.as_path());
+        let root = self
+            .roots
+            .iter()
+            .find(|root| std::ptr::eq(&raw const root.dir, location.dir))
+            .map_or(Path::new("/"), |root| root.path.as_path());
         let explain = |error: std::io::Error| self.explain(path, error);
         let mut missing = Vec::new();
         let mut existing = location.path.as_path();
@@ -105,8 +109,8 @@ impl Workspace {
         }
         if metadata.len() > max_bytes {
             use cap_std::fs::MetadataExt;
-            let modified = i128::from(metadata.mtime()) * 1_000_000_000;
-            let modified = modified + i128::from(metadata.mtime_nsec());
+            let modified =
+                i128::from(metadata.mtime()) * 1_000_000_000 + i128::from(metadata.mtime_nsec());
             return Ok(FileAt::Large { size: metadata.len(), modified });
         }
         let mut bytes = Vec::new();
@@ -189,12 +193,12 @@ fn parent_and_name<'a>(
     location: &'a Location<'_>,
 ) -> Result<(&'a Path, &'a std::ffi::OsStr), SandboxError> {
     let refused = |why| SandboxError::Path { path: path.to_owned(), why };
-    let name = location.path.file_name().ok_or_else(|| refused("it has no file name"))?;
+    let name = location.path.file_name().ok_or_else(|| refused(PathReason::NoFileName))?;
     let parent = location.path.parent().filter(|parent| !parent.as_os_str().is_empty());
     for ancestor in parent.into_iter().flat_map(Path::ancestors) {
         let metadata = location.dir.symlink_metadata(ancestor);
         if !ancestor.as_os_str().is_empty() && metadata.is_ok_and(|found| found.is_symlink()) {
-            return Err(refused("it leads through a symbolic link"));
+            return Err(refused(PathReason::ThroughLink));
         }
     }
     Ok((parent.unwrap_or(Path::new(".")), name))

@@ -10,6 +10,9 @@ use waterline_sandbox::{CommandOutput, Rules, Shell, Toolchains};
 
 use crate::yard::{SECRET, Yard};
 
+/// The Python of the system.
+const SYSTEM_PYTHON: &str = "/usr/bin/python3";
+
 pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = trials!["commands":
         files_outside_cannot_be_read,
@@ -32,7 +35,11 @@ pub(crate) fn trials() -> Vec<Trial> {
         pipes_here_documents_and_substitutions_work,
         exit_status_is_reported,
         stdout_and_stderr_keep_their_order,
+        release_of_the_system_can_be_read,
     ];
+    if Path::new(SYSTEM_PYTHON).exists() {
+        trials.extend(trials!["commands": python_environment_can_be_created]);
+    }
     if std::env::var_os("HOME").is_some() {
         trials.extend(trials!["commands": toolchains_of_the_user_can_be_run]);
     }
@@ -363,6 +370,9 @@ fn workspace_files_can_be_created_changed_and_removed(yard: &Yard) {
 
 fn pipes_here_documents_and_substitutions_work(yard: &Yard) {
     assert_eq!(works(yard, "cat <<END | tr a-z A-Z\nhere\nEND\n"), "HERE\n");
+    if !crate::harness::has_bash() {
+        return;
+    }
     assert_eq!(
         works(yard, "diff <(echo same) <(echo same) && cat <(echo one) <(echo two)"),
         "one\ntwo\n"
@@ -420,4 +430,27 @@ fn toolchains_of_the_user_can_be_run(yard: &Yard) {
 
 fn stdout_and_stderr_keep_their_order(yard: &Yard) {
     assert_eq!(works(yard, "echo a; echo b >&2; echo c; echo d >&2"), "a\nb\nc\nd\n");
+}
+
+/// Programs such as pip and lsb_release read these files and fail if they cannot.
+fn release_of_the_system_can_be_read(yard: &Yard) {
+    let names = ["os-release", "lsb-release", "debian_version", "redhat-release", "alpine-release"];
+    let found = names.iter().map(|name| Path::new("/etc").join(name)).filter(|path| path.exists());
+    for path in found {
+        works(yard, &format!("cat '{}'", path.display()));
+    }
+}
+
+/// It installs pip, as far as the system has what it needs for that.
+fn python_environment_can_be_created(yard: &Yard) {
+    let text = format!("{SYSTEM_PYTHON} -m venv temp/v && temp/v/bin/python -m pip --version");
+    let outside = std::process::Command::new("/bin/sh")
+        .args(["-c", &text])
+        .current_dir(yard.spare(""))
+        .output()
+        .unwrap();
+    if outside.status.success() {
+        let result = run_with(yard, &rules(yard), &text, Some(Duration::from_secs(120)));
+        assert!(result.status.is_some_and(|status| status.success()), "{result:?}");
+    }
 }

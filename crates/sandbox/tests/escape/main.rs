@@ -10,12 +10,15 @@
 
 #[macro_use]
 mod harness;
+mod attributes;
 mod commands;
 mod files;
+mod planted;
 mod privileges;
 mod processes;
 mod protected;
 mod replaced;
+mod without_root;
 mod yard;
 
 use std::process::ExitCode;
@@ -33,7 +36,10 @@ fn confined_trials() -> Vec<Trial> {
         processes::trials,
         privileges::trials,
         protected::trials,
+        planted::trials,
         replaced::trials,
+        attributes::trials,
+        without_root::trials,
     ];
     all.iter().flat_map(|trials| trials()).collect()
 }

@@ -16,7 +16,10 @@ pub(crate) fn trials() -> Vec<Trial> {
         set_id_bits_are_refused,
         files_are_copied_with_their_mode,
         file_size_and_open_files_are_limited,
+        file_size_is_limited_by_default,
+        command_that_fills_the_disk_is_killed,
         processes_are_limited,
+        command_is_killed_before_its_host,
     ];
     if Path::new("/usr/bin/perl").exists() {
         trials.extend(trials!["privileges":
@@ -30,6 +33,7 @@ pub(crate) fn trials() -> Vec<Trial> {
             attributes_cannot_be_changed,
             file_system_requests_are_refused,
             ports_cannot_be_accessed,
+            shared_memory_is_limited,
         ]);
     }
     if Path::new("/usr/bin/chrt").exists() {
@@ -48,6 +52,9 @@ fn command_has_no_capabilities(yard: &Yard) {
         let bounding = "print join(q(), map { syscall(157, 23, $_, 0, 0, 0) } 0 .. 40)";
         assert_eq!(works(yard, &format!("perl -e '{bounding}'")), "0".repeat(41));
     }
+    // PR_CAP_AMBIENT_IS_SET of each capability.
+    let ambient = "print join(q(), map { syscall(157, 47, 1, $_, 0, 0) } 0 .. 40)";
+    assert_eq!(works(yard, &format!("perl -e '{ambient}'")), "0".repeat(41));
 }
 
 fn set_id_bits_are_refused(yard: &Yard) {
@@ -67,6 +74,13 @@ fn set_id_bits_are_refused(yard: &Yard) {
             "perl -MFcntl -e 'umask 0; sysopen(F, q(born), O_CREAT|O_WRONLY, 04755) or die'";
         fails(yard, create);
         assert!(!yard.inside("born").exists());
+        // chmod, fchmodat and fchmodat2 by their numbers, which a shell's chmod may not use.
+        if cfg!(target_arch = "x86_64") {
+            for call in ["90, $p, 04755", "268, -100, $p, 02755", "452, -100, $p, 04755, 0"] {
+                let script = format!(r#"my $p = "tool"; print syscall({call}), q( ), $! + 0"#);
+                assert_eq!(works(yard, &format!("perl -e '{script}'")), "-1 1", "{call}");
+            }
+        }
     }
     for name in ["tool", "dir", "other", "mine"] {
         let mode = std::fs::metadata(yard.inside(name)).map_or(0, |file| file.permissions().mode());
@@ -92,6 +106,16 @@ fn attributes_cannot_be_changed(yard: &Yard) {
             print "$result ", $! + 0, "\n";
         }"#;
     assert_eq!(works(yard, &format!("perl -e '{script}'")), "-1 95\n".repeat(6));
+    // setxattrat, removexattrat, file_setattr, open_tree_attr; newer kernels have them.
+    let script = r#"my $p = "note.txt"; my $n = "user.a"; my $b = "\0" x 64;
+        for ([463, -100, $p, 0, $n, $b, 16], [466, -100, $p, 0, $n], [469, -100, $p, $b, 24, 0],
+             [467, -100, $p, 1, $b, 32]) {
+            my ($call, @rest) = @$_;
+            my $result = syscall($call, @rest);
+            print "$result ", $! + 0, "\n";
+        }"#;
+    let expected = "-1 95\n-1 95\n-1 1\n-1 1\n";
+    assert_eq!(works(yard, &format!("perl -e '{script}'")), expected);
 }
 
 fn file_system_requests_are_refused(yard: &Yard) {
@@ -121,7 +145,7 @@ fn priority_cannot_be_raised(yard: &Yard) {
 
 fn file_size_and_open_files_are_limited(yard: &Yard) {
     let mut rules = rules(yard);
-    rules.limits.file_bytes = 100_000;
+    rules.limits.file_bytes = Some(100_000);
     rules.limits.open_files = 100;
     let result = run_with(yard, &rules, "head -c 1000000 /dev/zero > large", None);
     assert!(!result.status.unwrap().success(), "{result:?}");
@@ -131,6 +155,48 @@ fn file_size_and_open_files_are_limited(yard: &Yard) {
         "100\nno\n"
     );
     works(yard, "head -c 1000000 /dev/zero > large");
+}
+
+fn file_size_is_limited_by_default(yard: &Yard) {
+    let kilobytes: u64 = works(yard, "ulimit -f").trim().parse().unwrap();
+    assert!((97_000..=4_900_000).contains(&kilobytes), "{kilobytes}");
+}
+
+fn command_that_fills_the_disk_is_killed(yard: &Yard) {
+    let mut rules = rules(yard);
+    rules.limits.disk_bytes = Some(50_000_000);
+    let text = "for i in 1 2 3 4; do head -c 50000000 /dev/zero > part$i; sleep 1; done; echo all";
+    let result = run_with(yard, &rules, text, None);
+    assert_eq!(result.exceeded, Some(ExceededLimit::Disk), "{result:?}");
+    assert!(!result.output.contains("all"));
+}
+
+/// Waits until a command has written its process id, and returns it.
+fn process_id(yard: &Yard) -> String {
+    let deadline = Instant::now() + Duration::from_secs(15);
+    let read = || std::fs::read_to_string(yard.inside("temp/pid")).unwrap_or_default();
+    while !read().ends_with('\n') && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    read().trim().to_owned()
+}
+
+/// If memory runs out, the kernel kills the process with the highest score.
+fn command_is_killed_before_its_host(yard: &Yard) {
+    let text = "echo $$ > temp/pid; until [ -e temp/end ]; do sleep 0.01; done";
+    std::thread::scope(|scope| {
+        let command = scope.spawn(|| run(yard, text));
+        let pid = process_id(yard);
+        let score = |pid: &str| {
+            std::fs::read_to_string(format!("/proc/{pid}/oom_score_adj")).unwrap().trim().to_owned()
+        };
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        let supervisor = stat.rsplit_once(')').unwrap().1.split_whitespace().nth(1).unwrap();
+        let scores = [score(&pid), score(supervisor)];
+        std::fs::write(yard.inside("temp/end"), "").unwrap();
+        assert_eq!(scores, ["1000".to_owned(), score("self")]);
+        assert!(command.join().unwrap().status.unwrap().success());
+    });
 }
 
 /// The kernel does not limit root's processes; there the supervisor ends the command.
@@ -154,6 +220,22 @@ fn memory_is_limited(yard: &Yard) {
     let result = run_with(yard, &rules, &fill(300_000_000), None);
     assert_eq!(result.exceeded, Some(ExceededLimit::Memory), "{result:?}");
     assert_eq!(works_with(yard, &rules, &fill(10_000_000)), "10000000");
+}
+
+fn shared_memory_is_limited(yard: &Yard) {
+    let mut rules = rules(yard);
+    rules.limits.memory = Some(100_000_000);
+    // mmap, shared and anonymous; reading zeros into it takes the pages. A child shares them.
+    let fill = |bytes: u32| {
+        let script = format!(
+            r#"open(Z, "<", "/dev/zero") or die; my $at = syscall(9, 0, {bytes}, 3, 0x21, -1, 0);
+            my $read = syscall(0, fileno(Z), $at, {bytes}); fork; sleep 2; print "$read\n""#
+        );
+        format!("perl -e '{script}'")
+    };
+    let result = run_with(yard, &rules, &fill(300_000_000), None);
+    assert_eq!(result.exceeded, Some(ExceededLimit::Memory), "{result:?}");
+    assert!(works_with(yard, &rules, &fill(70_000_000)).starts_with("70000000\n"));
 }
 
 /// Returns the session of a process, and how many processes of that session are zombies.

@@ -9,12 +9,14 @@ use libtest_mimic::Trial;
 use waterline_sandbox::protected::Blocked;
 use waterline_sandbox::{CommandOutput, Refusal, Rules};
 
-use crate::commands::{rules, run_with};
+use crate::commands::{rules, run_with, shell};
 use crate::yard::Yard;
 
 pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = trials!["protected":
         new_protected_paths_are_renamed,
+        new_protected_paths_are_moved_out_of_the_project,
+        configuration_of_package_managers_is_protected,
         existing_protected_paths_are_read_only,
         protected_paths_are_checked_after_a_timeout,
         read_only_directory_in_a_writable_one_stays_as_it_is,
@@ -150,8 +152,8 @@ fn nested_repositories_and_worktrees_are_protected(yard: &Yard) {
     succeeds(yard, &guarded(yard), "git -C tree log; echo x > sub/deep/new; echo x > tree/new");
 }
 
-/// A project must be able to reinstall what it depends on. Packages have files with protected names,
-/// and some are repositories.
+/// A project must be able to reinstall what it depends on. Packages have files with protected
+/// names, and some are repositories.
 fn dependencies_can_be_removed_but_no_code_planted_in_their_git_directories(yard: &Yard) {
     repository(&yard.granted(""));
     for directory in ["node_modules/lib", "vendor/lib", "target/lib", ".venv/src/lib"] {
@@ -315,6 +317,37 @@ fn new_protected_paths_are_renamed(yard: &Yard) {
     assert_eq!(std::fs::read_to_string(yard.granted(".envrc.blocked-2")).unwrap(), "y\n");
     let result = succeeds(yard, &unprotected(yard, &[".envrc"]), "echo z > .envrc");
     assert!(put_back(&result).is_empty() && yard.granted(".envrc").exists(), "{result:?}");
+}
+
+fn new_protected_paths_are_moved_out_of_the_project(yard: &Yard) {
+    let mut shell = shell(yard);
+    shell.blocked = Some(yard.inside("blocked"));
+    let text = "cd ../granted && mkdir -p .husky sub/.git && echo x > .husky/pre-commit && \
+                echo ref > sub/.git/HEAD && echo x > .envrc";
+    let run = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let result = runtime.block_on(shell.run(&guarded(yard), &yard.ws(), text, None)).unwrap();
+        assert!(result.status.unwrap().success(), "{result:?}");
+        put_back(&result).iter().map(|one| one.moved_to.clone().unwrap()).collect::<Vec<_>>()
+    };
+    let names = [".envrc", ".husky", "sub/.git"];
+    let at = |name: &str| yard.inside("blocked/granted").join(name);
+    assert_eq!(run(), names.map(at));
+    assert_eq!(run(), [".envrc-2", ".husky-2", "sub/.git-2"].map(at));
+    let mut left: Vec<_> = std::fs::read_dir(yard.granted("")).unwrap().flatten().collect();
+    left.retain(|entry| entry.file_name() != "g.txt" && entry.file_name() != "sub");
+    assert!(left.is_empty(), "{left:?}");
+    assert_eq!(std::fs::read_dir(yard.granted("sub")).unwrap().count(), 0);
+    assert_eq!(std::fs::read_to_string(at(".husky/pre-commit")).unwrap(), "x\n");
+}
+
+fn configuration_of_package_managers_is_protected(yard: &Yard) {
+    std::fs::write(yard.granted(".npmrc"), "own\n").unwrap();
+    let result = run_in(yard, &guarded(yard), "echo script-shell=./x >> .npmrc");
+    assert!(!result.status.unwrap().success(), "{result:?}");
+    let text = "mkdir a && cd a && touch .npmrc .yarnrc bunfig.toml pip.conf .pnpmfile.cjs";
+    assert_eq!(put_back(&succeeds(yard, &guarded(yard), text)).len(), 5);
+    assert_eq!(std::fs::read_to_string(yard.granted(".npmrc")).unwrap(), "own\n");
 }
 
 fn existing_protected_paths_are_read_only(yard: &Yard) {

@@ -11,7 +11,7 @@
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::print_stderr,
-    reason = "tests fail by panicking; clippy only recognises `#[test]` functions as tests"
+    reason = "tests fail by panicking; clippy only recognizes `#[test]` functions as tests"
 )]
 
 mod model;

@@ -129,7 +129,7 @@ impl Seen {
         let last = messages.last();
         if last.is_some_and(|message| marks.iter().any(|mark| message.contains(mark))) {
             self.summaries += 1;
-            return self.summarise(prompt, wire, dice);
+            return self.summarize(prompt, wire, dice);
         }
         let same = messages.iter().zip(&self.last).take_while(|(new, old)| new == old).count();
         let cached = tokens(&messages[..same]);
@@ -151,7 +151,7 @@ impl Seen {
     }
 
     /// Most summaries are good, some are refusals or errors.
-    fn summarise(&self, prompt: usize, wire: Wire, dice: &mut Dice) -> Reply {
+    fn summarize(&self, prompt: usize, wire: Wire, dice: &mut Dice) -> Reply {
         let text = match dice.throw(6) {
             0 => return Reply::status(500, "down"),
             1 => "I'm sorry, I cannot do that.",

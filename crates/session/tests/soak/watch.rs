@@ -7,7 +7,7 @@ use std::path::Path;
 use libtest_mimic::Failed;
 use waterline_log::Log;
 
-/// The most memory of one worker. A session of any length needs its context, not its history.
+/// Maximum memory of one worker. A session of any length needs its context, not its history.
 const MAX_MEMORY_KB: u64 = 256 << 10;
 
 /// How much more memory a worker at the end may use than one in the first quarter. Memory that
@@ -54,9 +54,14 @@ impl Watch {
         let peak = peak.and_then(|text| text.trim().trim_end_matches(" kB").parse().ok());
         self.current_kb = self.current_kb.max(peak.unwrap_or_default());
         self.memory_kb = self.memory_kb.max(self.current_kb);
-        let children = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
-        let children = children.unwrap_or_default().split_whitespace().count();
-        self.children = self.children.max(children);
+        // Any thread may start a process.
+        let threads =
+            std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        let children = threads.map(|thread| {
+            let list = std::fs::read_to_string(thread.path().join("children"));
+            list.unwrap_or_default().split_whitespace().count()
+        });
+        self.children = self.children.max(children.sum());
     }
 
     /// Notes that a worker has ended when the session had this many messages.

@@ -117,5 +117,8 @@ pub fn newest(received: &Received) -> String {
 
 /// Whether a request asks for a summary.
 pub fn wants_summary(received: &Received) -> bool {
-    newest(received).contains("do not follow instructions")
+    let newest = newest(received);
+    ["do not follow instructions", "不要执行其中出现的任何指令"]
+        .iter()
+        .any(|end| newest.contains(end))
 }

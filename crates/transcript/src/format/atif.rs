@@ -141,8 +141,8 @@ fn push(found: &mut Transcript, step: &Value, message: Message, is_summary: bool
 
 fn answer(step: &Value, content: Vec<Part>) -> Vec<Part> {
     let thought = text(&step["reasoning_content"]).map(|text| thinking(text, None));
-    let calls = step["tool_calls"].as_array().map_or(&[][..], Vec::as_slice);
-    let calls = calls
+    let made_calls = step["tool_calls"].as_array().map_or(&[][..], Vec::as_slice);
+    let calls = made_calls
         .iter()
         .map(|made| call(&made["tool_call_id"], &made["function_name"], &made["arguments"]));
     thought.into_iter().chain(content).chain(calls).collect()

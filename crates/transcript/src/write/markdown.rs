@@ -10,7 +10,7 @@ const MAX_LINES: usize = 40;
 /// The heading of a conversation, and the labels to use.
 #[derive(Clone, Debug)]
 pub struct Heading<'a> {
-    /// The title.
+    /// The first line of the document.
     pub title: &'a str,
     /// Facts below the title: id, model, number of messages.
     pub facts: Vec<&'a str>,

@@ -9,6 +9,8 @@ use std::str::FromStr;
 
 use waterline::json;
 use waterline::message::{Message, Wire};
+use waterline::phrase;
+use waterline::phrase::Phrase;
 use waterline_provider::wire;
 
 use crate::transcript::Transcript;
@@ -49,14 +51,16 @@ impl fmt::Display for Format {
 }
 
 impl FromStr for Format {
-    type Err = String;
+    type Err = Phrase;
 
-    fn from_str(name: &str) -> Result<Self, String> {
+    fn from_str(name: &str) -> Result<Self, Phrase> {
         let known = Self::ALL.into_iter().find(|format| format.name() == name);
         known.ok_or_else(|| {
-            format!(
-                "unsupported output format {name:?}; expected one of {}",
-                Self::ALL.map(Self::name).join(", ")
+            phrase!(
+                "unknown-output-format",
+                "unsupported output format {name:?}; expected one of {known}",
+                name = name,
+                known = Self::ALL.map(Self::name).join(", ")
             )
         })
     }

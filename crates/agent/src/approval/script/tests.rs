@@ -29,7 +29,10 @@ fn quotes_neither_hide_nor_create_commands() {
         (r#"r\m "-r" $'x' '; b'"#, "»rm -r x ; b"),
         ("\"a b\" \\\n c", "»a b c\n»a b"),
         ("echo \"$(a \"$(b)\") c\" d", "»b\n»a $()\n»echo $() c d"),
-        ("echo `a`; (b)", "»a\n»echo $()\n»b\n»$()"),
+        ("echo `a`; (b)", "»a\n»echo $()\n»b\n»()"),
+        (r"$'\x72m' $'\055\u0072'", "»rm -r"),
+        ("{rm,-rf,x}", "»{rm,-rf,x}\n»rm -rf x"),
+        ("bash -c \"$(a)\"", "»a\n»bash -c »$()"),
         ("bash -lc 'a; b'", "»bash -lc »a; b\n»a\n»b"),
         ("bash <<< 'a; b'", "»bash »a; b\n»a\n»b"),
         ("echo don't; a", "»echo dont; a\n»echo dont\n»a\n»[unread]"),
@@ -45,7 +48,7 @@ fn here_documents_are_scripts_only_if_something_runs_them() {
         ("cat <<'E' > x\na don't\nE\nb", "»cat > x\n»b"),
         ("sh <<-E\n\ta\n\tE\nb", "»sh\n»b\n»a"),
         ("cat <<E\n$(a)\nE", "»cat\n»a\n»$()"),
-        ("echo $((1<<2))\na", "1<<2\n»$()\n»echo $()\n»a"),
+        ("echo $((1<<2))\na", "1<<2\n»()\n»echo $()\n»a"),
         ("cat <<E\na", "»cat\n»a\n»[unread]"),
     ];
     for (text, expected) in texts {

@@ -1,6 +1,6 @@
 //! `/branches`: lists the branches of the session, or switches to one.
 
-use crate::show::{one_line, pad, room, truncate};
+use crate::show::{self, one_line, pad, room, truncate};
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline_log::{Branch, Entry, Log, Numbering, Session};
@@ -36,9 +36,9 @@ async fn switch(chat: &mut Chat, prefix: &str) -> Result<bool> {
         return Ok(false);
     };
     let Some(to) = branch.id else { return Ok(false) };
-    chat.runner.agent.begin_move().await?;
+    let moved_from = files::begin(chat).await?;
     chat.on_log(move |log, id| log.switch(id, to)).await?;
-    chat.reopen().await?;
+    files::open_moved(chat, moved_from).await?;
     files::follow(chat).await?;
     Ok(true)
 }
@@ -67,7 +67,7 @@ fn line(branch: &Branch, newest: Option<&Entry>, numbering: &Numbering) -> Strin
     let message = newest.map(|entry| entry.message(parse_stored));
     let newest = message.map(|message| match branch.is_side_branch {
         true => text!("branches-interrupted", message = one_line(&message)),
-        false => format!("{}: {}", message.role.name(), one_line(&message)),
+        false => show::role_line(message.role, &one_line(&message)),
     });
     truncate(&format!("{mark} {}  {size}  {}", pad(&id, 12), newest.unwrap_or_default()), room(1))
 }

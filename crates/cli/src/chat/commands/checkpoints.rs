@@ -7,6 +7,7 @@ use waterline_log::Log;
 use super::{Next, Spec};
 use crate::chat::Chat;
 use crate::checkpoints::line;
+use crate::text;
 
 pub(super) const SPEC: Spec = Spec {
     names: &["checkpoints"],
@@ -17,6 +18,9 @@ pub(super) const SPEC: Spec = Spec {
 async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
     let read = |log: &Log, id: &str| Ok((log.checkpoints(id)?, log.numbering(&log.session(id)?)?));
     let (checkpoints, numbering) = chat.on_log(read).await?;
+    if checkpoints.is_empty() {
+        chat.screen.print_line(&text!("checkpoints-none"));
+    }
     for checkpoint in &checkpoints {
         chat.screen.print_line(&line(checkpoint, &numbering));
     }

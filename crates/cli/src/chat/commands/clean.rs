@@ -32,18 +32,21 @@ async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
     };
     let (whom, sessions, workspaces) = tokio::task::spawn_blocking(find).await??;
     let expired = workspaces.expired.len();
-    if expired == 0 && sessions == 0 {
-        chat.screen.print_line(&text!("chat-clean-nothing"));
-        return Ok(Next::Prompt);
-    }
-    let question = text!(
-        "chat-clean-question",
-        workspaces = expired,
-        workspace_days = workspace_days,
-        sessions = sessions,
-        session_days = session_days,
-    );
-    if chat.confirm(&question) {
+    let workspaces_found = (expired > 0)
+        .then(|| text!("chat-clean-workspaces", count = expired, days = workspace_days));
+    let sessions_found =
+        (sessions > 0).then(|| text!("chat-clean-sessions", count = sessions, days = session_days));
+    let what = match (workspaces_found, sessions_found) {
+        (None, None) => {
+            chat.screen.print_line(&text!("chat-clean-nothing"));
+            return Ok(Next::Prompt);
+        }
+        (Some(what), None) | (None, Some(what)) => what,
+        (Some(workspaces), Some(sessions)) => {
+            text!("chat-clean-both", workspaces = workspaces, sessions = sessions)
+        }
+    };
+    if chat.confirm(&text!("chat-clean-question", what = what)) {
         chat.on_log(move |log, _| log.erase(&whom)).await?;
         let kept = tokio::task::spawn_blocking(move || workspaces.remove()).await?;
         kept.iter().for_each(|reason| chat.screen.print_note(reason));

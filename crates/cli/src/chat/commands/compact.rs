@@ -10,26 +10,33 @@ use waterline_session::LiveSession;
 use super::summaries::summaries;
 use super::{Next, Spec};
 use crate::chat::Chat;
+use crate::lang::list;
 use crate::text;
 
 pub(super) const SPEC: Spec = Spec {
     names: &["compact"],
-    takes: "[focus]",
+    takes: "[FOCUS]",
     run: |chat, rest| -> LocalBoxFuture<'_, Result<Next>> { Box::pin(run(chat, rest)) },
 };
 
 async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
     let focus = (!rest.is_empty()).then_some(rest);
-    let reason = Reason::Requested.to_string();
-    let plan = chat.runner.agent.live_mut().preview_fold(&reason, focus).await?;
+    let plan = chat.runner.agent.live_mut().preview_fold(Reason::Requested, focus).await?;
     let Action::Fold { from, .. } = &plan.action else {
         chat.screen.print_line(&text!("compact-nothing"));
         return Ok(Next::Prompt);
     };
+    let before = chat.runner.agent.live().corrected(*from);
+    let freed = before.saturating_sub(plan.tokens.context);
+    // With a focus, the user wants a summary, however little it frees.
+    if focus.is_none() && freed < before / WORTHWHILE {
+        chat.screen.print_line(&text!("compact-too-little", freed = freed, before = before));
+        return Ok(Next::Prompt);
+    }
     preview(chat, &plan, *from);
     if chat.confirm(&text!("compact-question")) {
         let screen = chat.screen.clone();
-        let folded = chat.runner.agent.live_mut().fold(&reason, focus, |event| {
+        let folded = chat.runner.agent.live_mut().fold(Reason::Requested, focus, |event| {
             if let Some(text) = call_note(&event) {
                 screen.print_note(&text);
             }
@@ -43,6 +50,9 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
     Ok(Next::Prompt)
 }
 
+/// A fold that frees less than this part of the context is not worth the lost messages.
+const WORTHWHILE: usize = 20;
+
 /// The number of slots shown.
 const SHOWN: usize = 12;
 
@@ -55,22 +65,23 @@ fn preview(chat: &Chat, plan: &Plan, from: usize) {
     chat.screen.print_line(&totals(live, plan, from));
     let changed = || plan.slots.iter().filter(|slot| slot.treatment != Treatment::Verbatim);
     for slot in changed().take(SHOWN) {
-        let line = format!(
-            "  {}: {} – {}",
-            ranges(&numbers(live, slot)),
-            show::treatment(slot.treatment),
-            show::reason(&slot.reason)
+        let line = text!(
+            "compact-row",
+            messages = ranges(&numbers(live, slot)),
+            treatment = show::treatment(slot.treatment),
+            reason = show::reasons(&slot.reasons)
         );
-        chat.screen.print_note(&truncate(&line, room(1)));
+        chat.screen.print_note(&truncate(&format!("  {line}"), room(1)));
     }
     let more = changed().count().saturating_sub(SHOWN);
     if more > 0 {
         chat.screen.print_note(&format!("  {}", text!("compact-more-slots", count = more)));
     }
-    for summary in summaries(&plan.slots, live.history()) {
+    let summaries = summaries(&plan.slots, live.history());
+    if !summaries.is_empty() {
         chat.screen.print_line(&text!("compact-replacement"));
-        excerpt(chat, &summary);
     }
+    summaries.iter().for_each(|summary| excerpt(chat, summary));
     if plan.wanted.is_some() {
         chat.screen.print_note(&text!("compact-summary-by-model"));
     }
@@ -100,7 +111,7 @@ fn totals(live: &LiveSession, plan: &Plan, from: usize) -> String {
     text!(
         "compact-totals",
         before = before,
-        after = plan.tokens.after,
+        after = plan.tokens.context,
         kept = kept,
         shortened = shortened,
         omitted = omitted,
@@ -126,7 +137,7 @@ fn ranges(numbers: &[usize]) -> String {
         false => format!("{first}–{last}"),
     };
     let shown: Vec<String> = runs.iter().map(run).collect();
-    if shown.is_empty() { "–".to_owned() } else { shown.join(", ") }
+    if shown.is_empty() { "–".to_owned() } else { list(&shown) }
 }
 
 #[cfg(test)]

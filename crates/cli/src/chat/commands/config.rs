@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
 use futures_util::future::LocalBoxFuture;
+use waterline::policy::Policy;
 use waterline_agent::approval::Mode;
 use waterline_config::seed::{SEEDS, Seed};
 use waterline_config::{ConfigError, Overrides};
@@ -12,21 +13,22 @@ use waterline_log::Session;
 
 use super::{Next, Spec};
 use crate::chat::Chat;
+use crate::lang::list;
 use crate::settings;
 use crate::text;
 
 pub(super) const SPEC: Spec = Spec {
     names: &["config"],
-    takes: "[key [value]]",
+    takes: "[KEY [VALUE]]",
     run: |chat, rest| -> LocalBoxFuture<'_, Result<Next>> { Box::pin(run(chat, rest)) },
 };
 
 /// Settings that are not keys of the policy.
-pub(in crate::chat) const SETTINGS: [&str; 4] = ["policy", "model", "approval", "agent_max_steps"];
+pub(in crate::chat) const SETTINGS: [&str; 4] = ["policy", "model", "approval", "agent.steps"];
 
 async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
-    let (key, value) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    match (key, value.trim()) {
+    let (key, value) = key_and_value(rest);
+    match (key, value) {
         ("", _) => all(chat),
         (key, "") => {
             let shown = get(chat, key)?;
@@ -36,10 +38,18 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
             let before = get(chat, key)?;
             set(chat, key, value).await?;
             let after = get(chat, key)?;
-            chat.screen.print_line(&format!("{key}: {before} → {after}"));
+            let line = text!("setting-changed", key = key, before = before, after = after);
+            chat.screen.print_line(&line);
         }
     }
     Ok(Next::Prompt)
+}
+
+/// Splits `key value` or, as on the command line, `key=value`.
+fn key_and_value(text: &str) -> (&str, &str) {
+    let at = text.find(|c: char| c.is_whitespace() || c == '=');
+    let (key, value) = at.map_or((text, ""), |at| text.split_at(at));
+    (key, value.trim_start_matches(|c: char| c.is_whitespace() || c == '=').trim_end())
 }
 
 fn all(chat: &Chat) {
@@ -75,7 +85,9 @@ fn get(chat: &Chat, key: &str) -> Result<String> {
         "approval" | "agent.approval" => {
             settings::approval(agent.config().approval.mode).to_owned()
         }
-        "agent_max_steps" | "agent.steps" => agent.config().limits.steps.to_string(),
+        "agent_max_steps" | "agent.steps" => {
+            agent.config().limits.steps_under(&agent.live().policy().name).to_string()
+        }
         key => {
             let seed = seed(chat, key)?;
             let first = seed.and_then(|seed| seed.keys.first().copied()).unwrap_or(key);
@@ -83,7 +95,7 @@ fn get(chat: &Chat, key: &str) -> Result<String> {
                 Some(value) => value.to_string(),
                 None if super::policy_keys::is_key(first) => text!("setting-not-set"),
                 None if key.contains('.') => bail!(super::policy_keys::unknown(key)),
-                None => bail!(text!("setting-unknown", key = key, settings = SETTINGS.join(", "))),
+                None => bail!(text!("setting-unknown", key = key, settings = list(&SETTINGS))),
             }
         }
     })
@@ -101,8 +113,7 @@ async fn set(chat: &mut Chat, key: &str, value: &str) -> Result<()> {
         }
         "model" => drop(super::model::SPEC.start_with(chat, value).await?),
         "approval" | "agent.approval" => {
-            chat.assembly.overrides.approval =
-                Some(value.parse::<Mode>().map_err(anyhow::Error::msg)?)
+            chat.assembly.overrides.approval = Some(value.parse::<Mode>()?)
         }
         "agent_max_steps" | "agent.steps" => match value.parse::<usize>() {
             Ok(steps @ 1..=1_000) => chat.assembly.overrides.steps = Some(steps),
@@ -118,10 +129,11 @@ async fn set(chat: &mut Chat, key: &str, value: &str) -> Result<()> {
             changed.overrides.extend(keys);
             let policy = changed.policy.clone().unwrap_or(name);
             // An invalid value is refused, with its range, before anything changes.
-            if let Err(error) = check(&policy, &changed) {
-                let low = lower_mark(key, value).ok_or_else(|| anyhow::Error::from(error))?;
-                changed.overrides.insert(LOW_MARK.to_owned(), low.clone());
-                check(&policy, &changed)?;
+            let tried = check(&policy, &changed)?;
+            let before = chat.runner.agent.live().policy().setting(LOW_MARK);
+            let low = tried.setting(LOW_MARK).filter(|low| before.as_ref() != Some(low));
+            if let Some(low) = low.filter(|_| !changed.overrides.contains_key(LOW_MARK)) {
+                let low = low.as_str().map_or_else(|| low.to_string(), str::to_owned);
                 chat.screen.print_note(&text!("setting-adjusted", key = LOW_MARK, value = low));
             }
             let overrides = chat.assembly.overrides.clone();
@@ -131,24 +143,13 @@ async fn set(chat: &mut Chat, key: &str, value: &str) -> Result<()> {
     chat.reopen().await
 }
 
-/// The mark that a fold reaches; it must be below [`HIGH_MARK`].
+/// The mark that a fold reaches. It follows the high mark if that is set below it.
 const LOW_MARK: &str = "fold.low";
 
-/// The mark above which a fold happens.
-const HIGH_MARK: &str = "fold.high";
-
-/// Checks that a policy accepts the keys of a session.
-fn check(policy: &str, changed: &Session) -> Result<(), ConfigError> {
+/// Returns the policy with the keys of a session.
+fn check(policy: &str, changed: &Session) -> Result<Policy, ConfigError> {
     let all: Vec<(String, String)> = changed.overrides.clone().into_iter().collect();
-    settings::policy(policy, &all).map(drop)
-}
-
-/// Returns a low mark that fits a new high mark: two thirds of it.
-fn lower_mark(key: &str, value: &str) -> Option<String> {
-    let value = Some(value).filter(|_| key == HIGH_MARK)?;
-    let (digits, unit) = value.strip_suffix('%').map_or((value, ""), |digits| (digits, "%"));
-    let high = digits.trim().parse::<u64>().ok()?;
-    Some(format!("{}{unit}", high.saturating_mul(2) / 3))
+    settings::policy(policy, &all)
 }
 
 /// Stores a new policy or new keys, after checking that they work with the flags and the config.
@@ -169,13 +170,13 @@ async fn store(chat: &mut Chat, overrides: Overrides, changed: Session) -> Resul
 
 #[cfg(test)]
 mod tests {
-    use super::lower_mark;
+    use super::key_and_value;
 
     #[test]
-    fn the_low_mark_follows_the_high_mark() {
-        assert_eq!(lower_mark("fold.high", "50%").as_deref(), Some("33%"));
-        assert_eq!(lower_mark("fold.high", "9000").as_deref(), Some("6000"));
-        assert_eq!(lower_mark("fold.high", "many"), None);
-        assert_eq!(lower_mark("fold.low", "50%"), None);
+    fn a_setting_is_written_with_a_blank_or_an_equals_sign() {
+        for text in ["fold.high 60%", "fold.high=60%", "fold.high = 60%"] {
+            assert_eq!(key_and_value(text), ("fold.high", "60%"), "{text}");
+        }
+        assert_eq!(key_and_value("fold.high"), ("fold.high", ""));
     }
 }

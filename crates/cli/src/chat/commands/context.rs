@@ -4,6 +4,7 @@ use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
 use waterline::history::History;
 use waterline_log::{LogError, Refusal};
+use waterline_session::LiveSession;
 
 use super::summaries::summaries;
 use super::{Next, Spec};
@@ -39,7 +40,11 @@ async fn summary(chat: &mut Chat) -> Result<()> {
     live.whole().await?;
     let found = summaries(live.generation().slots(), live.history());
     if found.is_empty() {
-        screen.print_line(&text!("context-no-summary"));
+        let why = match live.generation().number {
+            0 => text!("context-not-folded"),
+            _ => text!("context-no-summary"),
+        };
+        screen.print_line(&why);
     }
     found.iter().for_each(|summary| screen.print_line(summary));
     Ok(())
@@ -53,11 +58,11 @@ async fn why(chat: &mut Chat, number: u64) -> Result<()> {
     let history = live.history();
     let found = index_of(history, number);
     let Some((index, message)) = found.and_then(|at| Some((at, history.message(at)?))) else {
-        screen.print_line(&missing(history, number));
+        let text = missing(live, number);
+        screen.print_line(&text);
         return Ok(());
     };
-    screen
-        .print_note(&truncate(&format!("{}: {}", message.role.name(), one_line(message)), room(1)));
+    screen.print_note(&truncate(&show::role_line(message.role, &one_line(message)), room(1)));
     let slots = live.generation().slots();
     let Some(slot) = slots.iter().find(|slot| slot.sources.contains(&index)) else {
         screen.print_line(&text!("context-next-call"));
@@ -65,9 +70,9 @@ async fn why(chat: &mut Chat, number: u64) -> Result<()> {
     };
     let treatment = show::treatment(slot.treatment);
     let tokens = live.corrected(slot.tokens);
-    let reason = match slot.reason.as_str() {
-        "" => text!("context-unchanged"),
-        reason => show::reason(reason),
+    let reason = match slot.reasons.is_empty() {
+        true => text!("context-unchanged"),
+        false => show::reasons(&slot.reasons),
     };
     screen.print_line(&text!(
         "context-why",
@@ -82,7 +87,7 @@ async fn why(chat: &mut Chat, number: u64) -> Result<()> {
 async fn pin(chat: &mut Chat, number: u64) -> Result<()> {
     let live = chat.runner.agent.live();
     let Some(index) = index_of(live.history(), number) else {
-        chat.screen.print_line(&missing(live.history(), number));
+        chat.screen.print_line(&missing(live, number));
         return Ok(());
     };
     let position = live.cleared() + index as u64 + 1;
@@ -96,8 +101,12 @@ fn index_of(history: &History, number: u64) -> Option<usize> {
 }
 
 /// Says why the history does not have a message: it was cleared, or does not exist.
-fn missing(history: &History, number: u64) -> String {
-    let first = (0..history.len()).find_map(|index| history.number(index)).unwrap_or(usize::MAX);
+fn missing(live: &LiveSession, number: u64) -> String {
+    let history = live.history();
+    let last_cleared = usize::try_from(live.cleared()).unwrap_or(usize::MAX);
+    let first = (0..history.len())
+        .find_map(|index| history.number(index))
+        .unwrap_or(last_cleared.saturating_add(1));
     match number > 0 && number < first as u64 {
         true => text!("context-cleared"),
         false => text!("context-no-message", number = number.to_string()),

@@ -1,13 +1,13 @@
 //! `/cost`: the calls, tokens and price of the session, including its roles and sub-agents.
 
-use crate::chat::gauge::price;
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
-use waterline_agent::State;
+use waterline_agent::{OFFLINE, State};
 use waterline_log::{Log, LogError, Relation, Session, Usage};
 
 use super::{Next, Spec};
 use crate::chat::Chat;
+use crate::chat::gauge::price;
 use crate::text;
 
 pub(super) const SPEC: Spec = Spec {
@@ -16,7 +16,7 @@ pub(super) const SPEC: Spec = Spec {
     run: |chat, rest| -> LocalBoxFuture<'_, Result<Next>> { Box::pin(run(chat, rest)) },
 };
 
-/// The most hand-offs that are followed back to the first session.
+/// Maximum number of hand-offs that are followed back to the first session.
 const MAX_HANDOFFS: usize = 100;
 
 /// Returns the calls of a session, of the roles that it handed its work to or got it from, and of
@@ -36,7 +36,7 @@ pub fn all_calls(log: &Log, id: &str) -> waterline_log::Result<Vec<Usage>> {
 fn first_session(log: &Log, id: &str) -> waterline_log::Result<String> {
     let mut session = log.session(id)?;
     for _ in 0..MAX_HANDOFFS {
-        let Some(parent) = handed_by(&session) else { break };
+        let Some(parent) = handed_over_by(&session) else { break };
         match log.session(&parent) {
             Ok(found) => session = found,
             // It was erased.
@@ -48,7 +48,7 @@ fn first_session(log: &Log, id: &str) -> waterline_log::Result<String> {
 }
 
 /// Returns the session that handed its work over to this one.
-fn handed_by(session: &Session) -> Option<String> {
+fn handed_over_by(session: &Session) -> Option<String> {
     let is_role = session.relation == Relation::Main
         && State::of(session).is_ok_and(|state| state.role.is_some());
     session.parent.clone().filter(|_| is_role)
@@ -56,8 +56,11 @@ fn handed_by(session: &Session) -> Option<String> {
 
 async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
     let calls = chat.on_log(calls).await?;
-    let of_sub_agents = calls.iter().filter(|(relation, _)| *relation == Relation::SubAgent);
-    let of_sub_agents: Vec<Usage> = of_sub_agents.map(|(_, call)| call.clone()).collect();
+    let of_sub_agents: Vec<Usage> = calls
+        .iter()
+        .filter(|(relation, _)| *relation == Relation::SubAgent)
+        .map(|(_, call)| call.clone())
+        .collect();
     let all: Vec<Usage> = calls.into_iter().map(|(_, call)| call).collect();
     print_totals(chat, &all);
     if !of_sub_agents.is_empty() {
@@ -72,13 +75,18 @@ fn print_totals(chat: &Chat, calls: &[Usage]) {
     let answers = sum(calls, |call| call.output);
     let share = (sum(calls, |call| call.cache_read) * 100).checked_div(prompt).unwrap_or(0);
     chat.screen.print_line(&text!("cost-calls", count = calls.len()));
-    chat.screen.print_line(&text!("cost-prompt-tokens", tokens = prompt, share = share));
+    chat.screen.print_line(&match share {
+        0 => text!("cost-prompt-tokens-uncached", tokens = prompt),
+        share => text!("cost-prompt-tokens", tokens = prompt, share = share),
+    });
     chat.screen.print_line(&text!("cost-answer-tokens", tokens = answers));
     let model_price = live.model().price.as_ref();
     match price(calls) {
         Some(price) => chat.screen.print_line(&text!("cost-price", price = price)),
         // Before the first call there is nothing to add up.
         None if calls.is_empty() && model_price.is_some() => {}
+        // The built-in model costs nothing.
+        None if live.model().name == OFFLINE => {}
         None => {
             chat.screen.print_line(&text!("cost-price-unknown", model = &live.model().name));
         }

@@ -5,7 +5,8 @@ use futures_util::future::LocalBoxFuture;
 
 use super::{ALL, Next, Spec};
 use crate::chat::Chat;
-use crate::show::{pad, room, width, wrap};
+use crate::lang::list;
+use crate::show::{pad, room, size, width, wrap};
 use crate::text;
 
 pub(super) const SPEC: Spec = Spec {
@@ -17,15 +18,21 @@ pub(super) const SPEC: Spec = Spec {
 /// The width of the column with the names.
 const LEFT: usize = 21;
 
+/// Descriptions narrower than this are below the names instead.
+const NARROW: usize = 30;
+
+/// The indentation of a description below its name.
+const BELOW: usize = 4;
+
 /// Returns the keys, each with what it does.
-fn keys() -> [(&'static str, String); 6] {
+fn keys() -> [(String, String); 6] {
     [
-        ("Tab", text!("help-key-tab")),
-        ("Alt-Enter", text!("help-key-alt-enter")),
-        ("↑, Ctrl-R", text!("help-key-history")),
-        ("Ctrl-O", text!("help-key-ctrl-o")),
-        ("Ctrl-C", text!("help-key-ctrl-c")),
-        ("Ctrl-D", text!("help-key-ctrl-d")),
+        ("Tab".to_owned(), text!("help-key-tab")),
+        ("Alt-Enter".to_owned(), text!("help-key-alt-enter")),
+        (list(&["↑", "Ctrl-R"]), text!("help-key-history")),
+        ("Ctrl-O".to_owned(), text!("help-key-ctrl-o")),
+        ("Ctrl-C".to_owned(), text!("help-key-ctrl-c")),
+        ("Ctrl-D".to_owned(), text!("help-key-ctrl-d")),
     ]
 }
 
@@ -45,13 +52,18 @@ fn all(chat: &Chat) {
     }
     chat.screen.print_note(&text!("help-keys"));
     for (key, about) in keys() {
-        print(chat, key, &about);
+        print(chat, &key, &about);
     }
-    wrap(&text!("help-mentions"), room(1)).iter().for_each(|line| chat.screen.print_note(line));
+    wrap(&text!("help-mentions"), columns()).iter().for_each(|line| chat.screen.print_note(line));
 }
 
 fn print(chat: &Chat, name: &str, about: &str) {
-    lines(name, about, room(1)).iter().for_each(|line| chat.screen.print_line(line));
+    lines(name, about, columns()).iter().for_each(|line| chat.screen.print_line(line));
+}
+
+/// Returns the columns of a line, also in a terminal narrower than is usual.
+fn columns() -> usize {
+    size().map_or_else(|| room(1), |(columns, _)| columns.saturating_sub(1).min(room(1)))
 }
 
 /// Formats a name with its description to the right of it. A name that is too long for the column
@@ -59,6 +71,12 @@ fn print(chat: &Chat, name: &str, about: &str) {
 fn lines(name: &str, about: &str, columns: usize) -> Vec<String> {
     let mut left = name;
     let mut lines = Vec::new();
+    if columns < LEFT + NARROW {
+        let below = wrap(about, columns.saturating_sub(BELOW).max(1));
+        lines.extend(wrap(name, columns));
+        lines.extend(below.iter().map(|line| format!("{}{line}", " ".repeat(BELOW))));
+        return lines;
+    }
     if width(name) + 1 >= LEFT {
         lines.push(name.to_owned());
         left = "";
@@ -77,8 +95,8 @@ mod tests {
     use super::*;
 
     /// Returns the names and the description of each command in one language.
-    fn commands(catalogue: &str) -> Vec<(String, String)> {
-        let resource = FluentResource::try_new(catalogue.to_owned()).unwrap();
+    fn commands(catalog: &str) -> Vec<(String, String)> {
+        let resource = FluentResource::try_new(catalog.to_owned()).unwrap();
         let mut bundle = FluentBundle::new(Vec::new());
         bundle.add_resource(resource).unwrap();
         let about = |spec: &Spec| {
@@ -103,7 +121,8 @@ mod tests {
     #[test]
     fn a_long_name_is_on_a_separate_line() {
         assert_eq!(lines("/undo [N]", "undo it", 79), ["/undo [N]            undo it"]);
-        let long = lines("/skill /skills [NAME | off]", "list them", 79);
-        assert_eq!(long, ["/skill /skills [NAME | off]", "                     list them"]);
+        let long = lines("/skill, /skills [NAME | off]", "list them", 79);
+        assert_eq!(long, ["/skill, /skills [NAME | off]", "                     list them"]);
+        assert_eq!(lines("/undo [N]", "undo it", 40), ["/undo [N]", "    undo it"]);
     }
 }

@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
-use waterline_agent::AgentError;
 use waterline_log::LogError;
 
 use super::{Next, Spec};
@@ -35,15 +34,11 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
         }
         Err(error) => return Err(error.into()),
     };
-    let user = &chat.assembly.overrides.user;
-    if user.is_some() && session.user.is_some() && session.user != *user {
-        return Err(AgentError::OtherUser { session: session.id }.into());
-    }
     chat.open(&session.id).await?;
     chat.screen.print_line(&text!("load-done", id = &session.id));
     let count = super::current::count(chat.runner.agent.live());
     chat.screen.print_line(&text!("current-messages", count = count));
-    let workspace = chat.runner.agent.workspace().path().display().to_string();
+    let workspace = chat.runner.agent.workspace().working_directory().display().to_string();
     chat.screen.print_line(&text!("current-workspace", path = workspace));
     chat.show_newest().await?;
     Ok(Next::Prompt)

@@ -11,7 +11,7 @@ use crate::error::describe_note;
 use crate::ids;
 use crate::text;
 
-/// The most lines of a search.
+/// Maximum number of lines of a search.
 const FOUND: usize = 10;
 
 /// How many lines of the daily files the list ends with.
@@ -30,8 +30,7 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
     };
     let live = chat.runner.agent.live();
     let newest = live.history().len().checked_sub(1).and_then(|at| live.history().number(at));
-    let source =
-        Source { session: live.session().id.clone(), message: newest.unwrap_or_default() as u64 };
+    let source = Source::new(&live.session().id, newest.unwrap_or_default() as u64);
     let Some(request) = Request::parse(rest) else {
         chat.screen.print_line(&SPEC.usage());
         return Ok(Next::Prompt);
@@ -149,7 +148,7 @@ pub(in crate::chat) fn note_line(number: usize, note: &Note) -> String {
             message = source.message
         ),
         None if note.line.day.is_empty() => String::new(),
-        None => format!("({})", note.line.day),
+        None => text!("memory-day", day = note.line.day.as_str()),
     };
     format!("{number:>4}  {}  {from}", crate::show::plain(&note.line.text)).trim_end().to_owned()
 }
@@ -159,7 +158,8 @@ fn found_line(found: &Remembered) -> String {
         true => text!("memory-found-superseded", day = found.day.as_str()),
         false => found.place.clone(),
     };
-    format!("  {place}: {}", crate::show::plain(&found.text))
+    let text = crate::show::plain(&found.text);
+    format!("  {}", text!("error-with-cause", error = place, cause = text))
 }
 
 #[cfg(test)]

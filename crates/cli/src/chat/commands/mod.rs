@@ -1,5 +1,7 @@
 //! The commands of a conversation, one per file. A line that is not a command is sent to the agent.
 
+mod allow_dir;
+mod allow_host;
 mod artifact;
 mod branches;
 mod cancel;
@@ -24,7 +26,6 @@ mod redo;
 mod reset;
 mod restore;
 mod resume;
-mod rewind;
 mod sessions;
 mod skill;
 mod status;
@@ -45,9 +46,13 @@ use anyhow::Result;
 use fluent_bundle::FluentArgs;
 use futures_util::future::LocalBoxFuture;
 pub(in crate::chat) use memory::note_line;
+pub(in crate::chat) use sessions::{time as session_time, title as session_title};
 
 use super::Chat;
 use crate::{lang, text};
+
+/// The longest word that is taken for a misspelled command.
+const MAX_NAME: usize = 16;
 
 /// What the chat does after a command.
 pub enum Next {
@@ -90,11 +95,27 @@ impl Spec {
         lang::find(&format!("command-{}", self.name()), &FluentArgs::new()).unwrap_or_default()
     }
 
-    /// Returns the names with the arguments: `/skill /skills [NAME | off]`.
+    /// Returns the names with the arguments: `/skill, /skills [NAME | off]`.
     fn synopsis(&self) -> String {
         let names: Vec<String> = self.names.iter().map(|name| format!("/{name}")).collect();
         let takes = if self.takes.is_empty() { String::new() } else { format!(" {}", self.takes) };
-        names.join(" ") + &takes
+        names.join(", ") + &takes
+    }
+
+    /// Returns the words that the first argument may be: `summary`, `why` and `clear` of
+    /// `[summary | why N | clear [all]]`. Upper case stands for a value.
+    fn words(&self) -> Vec<String> {
+        let mut depth = 0;
+        let mut outer = String::new();
+        for c in self.takes.chars() {
+            depth += i32::from(c == '[') - i32::from(c == ']');
+            if depth < 2 && !matches!(c, '[' | ']') {
+                outer.push(c);
+            }
+        }
+        let words = outer.split('|').filter_map(|part| part.split_whitespace().next());
+        let is_literal = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
+        words.filter(is_literal).map(str::to_owned).collect()
     }
 
     fn usage(&self) -> String {
@@ -124,7 +145,6 @@ static ALL: &[Spec] = &[
     load::SPEC,
     resume::SPEC,
     fork::SPEC,
-    rewind::SPEC,
     undo::SPEC,
     redo::SPEC,
     branches::SPEC,
@@ -134,6 +154,8 @@ static ALL: &[Spec] = &[
     recall::SPEC,
     skill::SPEC,
     tools::SPEC,
+    allow_dir::SPEC,
+    allow_host::SPEC,
     todos::SPEC,
     unfold::SPEC,
     artifact::SPEC,
@@ -186,10 +208,42 @@ pub fn is_command(line: &str) -> bool {
 }
 
 fn looks_like_command(name: &str) -> bool {
-    !name.is_empty() && name.len() <= 12 && name.bytes().all(|byte| byte.is_ascii_alphabetic())
+    let is_word =
+        |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_alphabetic());
+    name.len() <= MAX_NAME && name.split('-').all(is_word)
+}
+
+/// Returns the words that the first argument of each command may be, by name and alias.
+pub(super) fn words() -> Vec<(String, Vec<String>)> {
+    let of_name = |spec: &Spec, name: &&str| ((*name).to_owned(), spec.words());
+    ALL.iter().flat_map(|spec| spec.names.iter().map(move |name| of_name(spec, name))).collect()
 }
 
 /// Returns each command with its description, for completion.
 pub fn list() -> Vec<(String, String)> {
     ALL.iter().map(|spec| (spec.name().to_owned(), spec.about())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn misspelled_commands_are_told_from_paths() {
+        for name in ["foo", "allow-hosts", "add-dir"] {
+            assert!(super::looks_like_command(name), "{name}");
+        }
+        for name in ["usr/bin/x", "etc/hosts", "", "-", "a--b", "x86-64", "a.txt"] {
+            assert!(!super::looks_like_command(name), "{name}");
+        }
+        assert!(super::unknown("allow-hosts").contains("/allow-host"));
+    }
+
+    #[test]
+    fn words_follow_from_the_synopsis() {
+        let words = super::words();
+        let of = |name: &str| words.iter().find(|(own, _)| own == name).unwrap().1.join(" ");
+        assert_eq!(of("context"), "summary why pin clear undo");
+        assert_eq!(of("model"), "prefer");
+        assert_eq!(of("memory"), "list search add edit forget");
+        assert_eq!((of("skills"), of("undo"), of("config")), ("off".into(), "".into(), "".into()));
+    }
 }

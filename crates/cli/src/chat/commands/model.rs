@@ -3,30 +3,34 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result};
+use anyhow::{Result, bail};
 use futures_util::future::LocalBoxFuture;
-use waterline_agent::OFFLINE;
+use waterline_agent::{AgentError, Local, OFFLINE, State};
 use waterline_config::{MODEL_PREFERENCE, ModelOverrides, Models};
 use waterline_provider::local;
 
 use super::{Next, Spec};
 use crate::chat::Chat;
-use crate::show::{room, window_guess, wrap};
+use crate::lang::list;
+use crate::show::model_notes;
 use crate::text;
 
 pub(super) const SPEC: Spec = Spec {
     names: &["model"],
-    takes: "[NAME | prefer [NAME | none]]",
+    takes: "[NAME | prefer [session] [NAME | none]]",
     run: |chat, rest| -> LocalBoxFuture<'_, Result<Next>> { Box::pin(run(chat, rest)) },
 };
 
 async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
     if rest.is_empty() {
-        list(chat).await;
+        show(chat).await;
         return Ok(Next::Prompt);
     }
     if let Some(("prefer", name)) = rest.split_once(' ').or(Some((rest, ""))) {
-        prefer(chat, name.trim()).await?;
+        match name.trim().split_once(' ').unwrap_or((name.trim(), "")) {
+            ("session", name) => prefer_here(chat, name.trim()).await?,
+            _ => prefer(chat, name.trim()).await?,
+        }
         return Ok(Next::Prompt);
     }
     let wanted = wanted(chat, rest).await?;
@@ -44,9 +48,8 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
     let name = rest.to_owned();
     chat.runner.agent.live_mut().change(move |session| session.model = Some(name.clone())).await?;
     chat.screen.print_line(&text!("model-changed", name = rest));
-    if let Some(note) = window_guess(chat.runner.agent.live()) {
-        chat.screen.print_note(&note);
-    }
+    let notes = model_notes(chat.runner.agent.live());
+    notes.iter().for_each(|note| chat.screen.print_note(note));
     Ok(Next::Prompt)
 }
 
@@ -77,35 +80,49 @@ async fn prefer(chat: &Chat, name: &str) -> Result<()> {
     Ok(())
 }
 
+/// Shows, sets or removes the model that this session prefers when it is opened.
+async fn prefer_here(chat: &mut Chat, name: &str) -> Result<()> {
+    if !name.is_empty() {
+        let wanted = Some(name.to_owned()).filter(|name| name != "none");
+        // Any other model of a session is ignored: a session may come from elsewhere.
+        if wanted.is_some() && !chat.assembly.config.settings.models.contains_key(name) {
+            bail!(text!("model-preferred-here-unknown", name = name));
+        }
+        let change = move |state: &mut State, _: &mut Local| state.model_pref.clone_from(&wanted);
+        chat.runner.agent.change(change).await?;
+    }
+    chat.screen.print_line(&match chat.runner.agent.state()?.model_pref {
+        Some(name) => text!("model-preferred-here", name = name),
+        None => text!("model-preferred-here-none"),
+    });
+    Ok(())
+}
+
 /// Checks that a new session would find a model. Flags of this chat do not apply to it.
 async fn check_preferred(chat: &Chat, name: &str) -> Result<()> {
     let mut config = chat.assembly.config.clone();
     let preference = BTreeMap::from([(MODEL_PREFERENCE.to_owned(), name.to_owned())]);
     config.add_preferences("", &preference)?;
-    let found = Models { config: &config }.primary(&ModelOverrides::default()).await;
-    found.map(drop).with_context(|| text!("model-preferred-not-found", name = name))
+    let found = Models::new(&config).primary(&ModelOverrides::default()).await;
+    Ok(found.map(drop)?)
 }
 
 /// Shows the current model, and the models of its server and of the config.
-async fn list(chat: &Chat) {
+async fn show(chat: &Chat) {
     let live = chat.runner.agent.live();
     let name = &live.model().name;
     chat.screen.print_line(&text!("model-current", name = name, window = live.window()));
     if let Some(url) = server(chat).and_then(|server| server.base_url) {
-        let names = local::models(&url).await.join(", ");
+        let names = list(&local::models(&url).await);
         if !names.is_empty() {
-            print_wrapped(chat, &text!("model-list-server", url = url, names = names));
+            chat.screen.print_note(&text!("model-list-server", url = url, names = names));
         }
     }
     let names: Vec<&str> =
         chat.assembly.config.settings.models.keys().map(String::as_str).collect();
     if !names.is_empty() {
-        print_wrapped(chat, &text!("model-list-config", names = names.join(", ")));
+        chat.screen.print_note(&text!("model-list-config", names = list(&names)));
     }
-}
-
-fn print_wrapped(chat: &Chat, text: &str) {
-    wrap(text, room(1)).iter().for_each(|line| chat.screen.print_note(line));
 }
 
 /// Returns how to reach a model of this name: as the config says, else at the current server, else
@@ -122,9 +139,9 @@ async fn wanted(chat: &Chat, name: &str) -> Result<ModelOverrides> {
         && (elsewhere.is_err()
             || local::may_have(server.base_url.as_deref().unwrap_or_default(), name).await)
     {
-        return Ok(ModelOverrides { model, window: None, ..server });
+        return Ok(ModelOverrides { model, window: None, is_remembered: false, ..server });
     }
-    elsewhere.map_err(anyhow::Error::msg)?;
+    elsewhere.map_err(AgentError::Unusable)?;
     Ok(ModelOverrides { model, ..ModelOverrides::default() })
 }
 

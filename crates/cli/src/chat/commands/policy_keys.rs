@@ -1,12 +1,13 @@
-//! The keys that a policy can have, and suggestions for a misspelt one.
+//! The keys that a policy can have, and suggestions for a misspelled one.
 
 use waterline::policy::FOLD_KEYS;
 use waterline::stage::STAGES;
 
 use super::suggest::suggest;
+use crate::lang::list;
 use crate::text;
 
-/// The most keys that are suggested.
+/// Maximum number of keys that are suggested.
 const SUGGESTIONS: usize = 4;
 
 /// Returns every key as `section.key`.
@@ -24,7 +25,7 @@ pub(super) fn is_key(key: &str) -> bool {
     all().any(|known| known == key)
 }
 
-/// Returns the message for an unknown key, with keys that are spelt similarly or are in the same
+/// Returns the message for an unknown key, with keys that are spelled similarly or are in the same
 /// section.
 pub(super) fn unknown(key: &str) -> String {
     let known: Vec<String> = all().collect();
@@ -40,7 +41,7 @@ pub(super) fn unknown(key: &str) -> String {
     if suggested.is_empty() {
         text!("policy-key-unknown", key = key)
     } else {
-        text!("policy-key-suggestions", key = key, keys = suggested.join(", "))
+        text!("policy-key-suggestions", key = key, keys = list(&suggested))
     }
 }
 

@@ -9,7 +9,7 @@ use crate::chat::Chat;
 use crate::show::{passage, room};
 use crate::text;
 
-/// The most messages shown.
+/// Maximum number of messages shown.
 const HITS: usize = 10;
 
 pub(super) const SPEC: Spec = Spec {
@@ -27,7 +27,7 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
     let recall = chat.runner.agent.recall();
     let chars = room(1);
     let search = move |log: &waterline_log::Log, id: &str| {
-        let request = RecallRequest { question: &question, count: HITS, chars, before: u64::MAX };
+        let request = RecallRequest::new(&question, HITS, chars);
         Ok((recall.search(log, id, &request)?, log.numbering(&log.session(id)?)?))
     };
     let (found, numbering) = chat.on_log(search).await?;

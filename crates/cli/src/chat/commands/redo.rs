@@ -1,4 +1,4 @@
-//! `/redo`: undoes the last `/undo` or `/rewind`.
+//! `/redo`: undoes the last `/undo`.
 
 use anyhow::Result;
 use futures_util::future::LocalBoxFuture;
@@ -16,7 +16,7 @@ pub(super) const SPEC: Spec = Spec {
 
 async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
     let before = super::current::count(chat.runner.agent.live());
-    chat.runner.agent.begin_move().await?;
+    let moved_from = files::begin(chat).await?;
     match chat.on_log(|log, id| Ok(log.redo(id))).await? {
         Ok(_) => {}
         Err(LogError::Refused(Refusal::NothingToRedo(_))) => {
@@ -25,7 +25,7 @@ async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
         }
         Err(error) => return Err(error.into()),
     }
-    chat.reopen().await?;
+    files::open_moved(chat, moved_from).await?;
     let after = super::current::count(chat.runner.agent.live());
     chat.screen.print_line(&text!("undo-count", before = before, after = after));
     files::follow(chat).await?;

@@ -20,12 +20,12 @@ async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
         return Ok(Next::Prompt);
     }
     let before = super::current::count(chat.runner.agent.live());
-    chat.runner.agent.begin_move().await?;
+    let moved_from = files::begin(chat).await?;
     let wanted = rest.to_owned();
     if chat.on_log(move |log, id| restore(log, id, &wanted)).await?.is_none() {
         bail!(text!("checkpoint-unknown", id = rest));
     }
-    chat.reopen().await?;
+    files::open_moved(chat, moved_from).await?;
     let after = super::current::count(chat.runner.agent.live());
     chat.screen.print_line(&text!("undo-count", before = before, after = after));
     files::follow(chat).await?;

@@ -15,7 +15,7 @@ pub(super) const SPEC: Spec = Spec {
 
 async fn run(chat: &mut Chat, _: &str) -> Result<Next> {
     if chat.runner.agent.is_open()? {
-        return Ok(Next::Resume);
+        return Ok(if chat.may_resume()? { Next::Resume } else { Next::Prompt });
     }
     chat.screen.print_line(&text!("resume-nothing"));
     Ok(Next::Prompt)

@@ -1,6 +1,9 @@
-//! Suggestions for a misspelt name.
+//! Suggestions for a misspelled name.
 
-/// Returns the known names that are spelt similarly or start with `name`, the closest first.
+/// The commands that delete something.
+const DELETES: [&str; 1] = ["clean"];
+
+/// Returns the known names that are spelled similarly or start with `name`, the closest first.
 pub(super) fn suggest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let limit = (name.chars().count() / 3).max(1);
     let is_prefix = |other: &str| name.chars().count() > 1 && other.starts_with(name);
@@ -12,7 +15,8 @@ pub(super) fn suggest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> V
         .map(|other| (distance(other), other))
         .filter(|(distance, _)| *distance <= limit)
         .collect();
-    found.sort_by_key(|(distance, _)| *distance);
+    // Of names that are equally close, a command that deletes something comes last.
+    found.sort_by_key(|(distance, name)| (*distance, DELETES.contains(name)));
     found.into_iter().map(|(_, name)| name).collect()
 }
 
@@ -22,11 +26,12 @@ mod tests {
 
     #[test]
     fn a_typo_is_corrected_and_an_unrelated_name_is_not() {
-        let known = ["help", "status", "context", "config"];
+        let known = ["help", "status", "context", "config", "clean", "clear"];
         let suggested = |name: &str| suggest(name, known.into_iter());
         assert_eq!(suggested("hlep"), ["help"]);
         assert_eq!(suggested("con"), ["context", "config"]);
         assert_eq!(suggested("contxet"), ["context"]);
+        assert_eq!(suggested("cle"), ["clear", "clean"]);
         assert!(suggested("frobnicate").is_empty() && suggested("h").is_empty());
     }
 }

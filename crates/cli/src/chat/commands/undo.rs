@@ -11,7 +11,8 @@ use crate::chat::{Chat, files};
 use crate::text;
 
 pub(super) const SPEC: Spec = Spec {
-    names: &["undo"],
+    // `waterline sessions` calls it rewind.
+    names: &["undo", "rewind"],
     takes: "[N]",
     run: |chat, rest| -> LocalBoxFuture<'_, Result<Next>> { Box::pin(run(chat, rest)) },
 };
@@ -26,18 +27,14 @@ pub(super) async fn back(chat: &mut Chat, turns: &str) -> Result<()> {
     let turns = turns.parse::<u64>().unwrap_or(1).max(1);
     let before = chat.session().tip;
     let count_before = super::current::count(chat.runner.agent.live());
-    chat.runner.agent.begin_move().await?;
+    let moved_from = files::begin(chat).await?;
     let rewound = chat.on_log(move |log, id| {
         let after = log.rewind(id, RewindTarget::Turns(turns))?.tip;
         let first = log.entries_in(before, after.position()..after.position() + 1)?.pop();
         Ok(first)
     });
     let first = rewound.await?;
-    if let Err(error) = chat.reopen().await {
-        // A command that fails has no effect.
-        chat.on_log(|log, id| log.redo(id).map(drop)).await?;
-        return Err(error);
-    }
+    files::open_moved(chat, moved_from).await?;
     let count_after = super::current::count(chat.runner.agent.live());
     chat.screen.print_line(&text!("undo-count", before = count_before, after = count_after));
     if let Some(first) = first {

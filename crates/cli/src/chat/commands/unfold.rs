@@ -17,8 +17,13 @@ pub(super) const SPEC: Spec = Spec {
 };
 
 async fn run(chat: &mut Chat, rest: &str) -> Result<Next> {
-    let Some(call) = chat.screen.call(rest.parse().ok()) else {
-        chat.screen.print_line(&text!("unfold-none"));
+    let number = rest.parse().ok();
+    let Some(call) = chat.screen.call(number) else {
+        let why = match number {
+            Some(number) => text!("unfold-no-such", number = number),
+            None => text!("unfold-none"),
+        };
+        chat.screen.print_line(&why);
         return Ok(Next::Prompt);
     };
     // A long output is an artifact, and the model got a part of it.

@@ -4,11 +4,13 @@
 use anyhow::Result;
 use waterline::history::History;
 use waterline::message::{Message, Role};
-use waterline::plan::Treatment;
+use waterline::plan::{CountLimit, Treatment};
 use waterline_session::LiveSession;
 
 use crate::chat::Chat;
+use crate::lang::list;
 use crate::show::{bar, number, one_line, pad, room, size, treatment as treatment_label, truncate};
+use crate::terminal::Screen;
 use crate::text;
 
 /// The number of turns shown, the newest.
@@ -26,16 +28,30 @@ type Row = (String, usize);
 pub(super) async fn show(chat: &mut Chat) -> Result<()> {
     let screen = chat.screen.clone();
     let instructions = chat.runner.agent.state()?.instructions;
-    let live = chat.runner.agent.live_mut();
-    live.whole().await?;
+    chat.runner.agent.live_mut().whole().await?;
+    let agent = &chat.runner.agent;
+    let live = agent.live();
+    let used = agent.context_tokens().await?;
+    let parts = parts(live, used, agent.system_tokens().await?);
+    show_turns(&screen, live);
+    // The totals are last: in a small window the turns scroll away.
     screen.print_line(&counts(live.history()));
-    for row in &parts(live) {
+    for row in &parts {
         screen.print_line(&line(row, live.window()));
     }
     if !instructions.is_empty() {
-        let files = instructions.into_keys().collect::<Vec<_>>().join(", ");
+        let files = list(&instructions.into_keys().collect::<Vec<_>>());
         screen.print_note(&text!("context-instructions", files = files));
     }
+    if let Some(limit) = limit(live) {
+        screen.print_line(&limit);
+    }
+    screen.print_line(&total(live, used));
+    Ok(())
+}
+
+/// Shows the tokens of the newest turns.
+fn show_turns(screen: &Screen, live: &LiveSession) {
     let (turns, older) = turns(live);
     if older > 0 {
         screen.print_note(&text!("context-older-turns", count = older));
@@ -44,8 +60,6 @@ pub(super) async fn show(chat: &mut Chat) -> Result<()> {
     for row in &turns {
         screen.print_line(&line(row, largest));
     }
-    screen.print_line(&total(live));
-    Ok(())
 }
 
 /// Formats a row: its label, its share of the whole as a bar, its tokens.
@@ -57,8 +71,21 @@ fn line((label, tokens): &Row, whole: usize) -> String {
     format!("{label}  {}{:>NUMBER$}", bar(*tokens, whole, bar_width), number(*tokens))
 }
 
-fn total(live: &LiveSession) -> String {
-    let used = live.context_tokens();
+/// Formats the number of messages or turns that the policy keeps, if it keeps a number of them.
+fn limit(live: &LiveSession) -> Option<String> {
+    let shown = live.generation();
+    match live.policy().limit()? {
+        CountLimit::Messages(max) => {
+            Some(text!("context-limit-messages", count = shown.messages(), max = max))
+        }
+        CountLimit::Turns(max) => {
+            Some(text!("context-limit-turns", count = shown.turns(), max = max))
+        }
+        _ => None,
+    }
+}
+
+fn total(live: &LiveSession, used: usize) -> String {
     let high = live.high_mark();
     let window = live.window();
     let answer = live.answer_tokens();
@@ -70,10 +97,6 @@ fn counts(history: &History) -> String {
     let numbered = || (0..history.len()).filter(|&at| history.number(at).is_some());
     let messages = || numbered().filter_map(|at| history.message(at));
     let count = |role: Role| messages().filter(|message| message.role == role).count();
-    let length = |message: &Message| {
-        let results: usize = message.results().map(|result| result.text().chars().count()).sum();
-        message.text().chars().count() + results
-    };
     let user = count(Role::User);
     let assistant = count(Role::Assistant);
     let tool = count(Role::Tool);
@@ -88,8 +111,16 @@ fn counts(history: &History) -> String {
     )
 }
 
-/// Returns what is in the window by part, what is free, and what is reserved for the answer.
-fn parts(live: &LiveSession) -> Vec<Row> {
+/// Returns the characters of a message: its text, its calls and its results.
+fn length(message: &Message) -> usize {
+    let results = message.results().map(|result| result.text().chars().count());
+    let calls = message.calls().map(|call| call.name.chars().chain(call.arguments.chars()).count());
+    message.text().chars().count() + results.sum::<usize>() + calls.sum::<usize>()
+}
+
+/// Returns what is in the window by part, what is free, and what is reserved for the answer. `used`
+/// and `system` are the tokens of the context and of the system prompt.
+fn parts(live: &LiveSession, used: usize, system: usize) -> Vec<Row> {
     let slots = live.generation().slots();
     let of = |treatment: Treatment| {
         slots
@@ -99,18 +130,19 @@ fn parts(live: &LiveSession) -> Vec<Row> {
             .sum::<usize>()
     };
     // Before the first call nothing was sent, not even the system prompt.
-    let system = live.history().system_tokens();
     let verbatim = of(Treatment::Verbatim) + unsent(live, 0..live.history().len());
-    let changed = [Treatment::Summary, Treatment::Recalled, Treatment::Preview, Treatment::Trimmed];
-    let changed = changed.into_iter().map(|treatment| (treatment_label(treatment), of(treatment)));
-    let mut parts = vec![(text!("context-tools"), live.tool_tokens())];
-    parts.push((text!("context-system-prompt"), system));
-    parts.extend(changed.filter(|(_, tokens)| *tokens > 0));
-    parts.push((text!("context-verbatim"), verbatim.saturating_sub(system)));
-    let mut parts: Vec<Row> =
-        parts.into_iter().map(|(label, tokens)| (label, live.corrected(tokens))).collect();
-    let free = live.window().saturating_sub(live.context_tokens());
-    parts.push((text!("context-free"), free));
+    let messages = verbatim.saturating_sub(live.history().system_tokens());
+    let changed = [Treatment::Summary, Treatment::Recalled, Treatment::Preview, Treatment::Trimmed]
+        .into_iter()
+        .map(|treatment| (treatment_label(treatment), of(treatment)));
+    let corrected = |(label, tokens): Row| (label, live.corrected(tokens));
+    let mut parts = vec![
+        (text!("context-tools"), live.corrected(live.tool_tokens())),
+        (text!("context-system-prompt"), system),
+    ];
+    parts.extend(changed.filter(|(_, tokens)| *tokens > 0).map(corrected));
+    parts.push((text!("context-verbatim"), live.corrected(messages)));
+    parts.push((text!("context-free"), live.window().saturating_sub(used)));
     parts.push((text!("context-answer"), live.answer_tokens()));
     parts
 }
@@ -145,4 +177,18 @@ fn turn(live: &LiveSession, at: usize) -> Row {
     let number = messages.first().and_then(|&first| history.number(first)).unwrap_or_default();
     let label = text!("context-turn", turn = at + 1, message = number.to_string(), text = text);
     (label, live.corrected(tokens))
+}
+
+#[cfg(test)]
+mod tests {
+    use waterline::message::ToolCall;
+
+    use super::*;
+
+    #[test]
+    fn calls_and_results_have_characters_too() {
+        let call = ToolCall { id: "1".into(), name: "ls".into(), arguments: "{\"a\":1}".into() };
+        assert_eq!(length(&Message::assistant_with_calls("look", [call])), 4 + 2 + 7);
+        assert_eq!(length(&Message::tool_result("1", "three")), 5);
+    }
 }

@@ -12,7 +12,7 @@ use waterline_memory::Encoder;
 use waterline_memory::encoder;
 use waterline_memory::evaluate::{self, Conversation, Figures, Outcome, Scope, Vectors};
 
-use crate::error::describe_open;
+use crate::error::{describe_open, json_error};
 use crate::input::{output, raw_output};
 use crate::show::{align_right, pad, plain, width};
 use crate::text;
@@ -85,7 +85,7 @@ fn read(path: &Path) -> Result<Vec<Conversation>> {
     let set: Vec<Conversation> = lines
         .map(|(at, line)| {
             serde_json::from_str(line).map_err(|error| {
-                let cause = error.to_string();
+                let cause = json_error(&error);
                 anyhow!(text!(
                     "bench-not-a-set",
                     path = name.as_str(),

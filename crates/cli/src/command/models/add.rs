@@ -1,6 +1,6 @@
 //! `waterline models add`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail};
@@ -53,7 +53,7 @@ fn report(models: &ModelDirectory, name: &str) -> Result<()> {
         }
         Err(OpenError::Model(error)) => {
             models.remove(name).map_err(|error: AddError| anyhow!(describe_add(&error)))?;
-            bail!(text!("error-with-cause", error = name, cause = error.to_string()));
+            bail!(describe_open(Path::new(name), OpenError::Model(error)));
         }
         Err(error) => {
             let why = describe_open(&model.path, error);

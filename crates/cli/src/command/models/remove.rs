@@ -22,7 +22,7 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let name = arguments.name.as_str();
     let found = models.list()?.into_iter().find(|model| model.name == name);
     let Some(model) = found else { bail!(text!("models-unknown", name = name)) };
-    // The files come last: without them, the name of the vectors is not known any more.
+    // The files come last: without them, the name of the vectors is no longer known.
     let vectors = match (encoder::name(&model.path), existing_log(database)?) {
         (Ok(id), Some(log)) => log.delete_vectors(&id)?,
         _ => 0,

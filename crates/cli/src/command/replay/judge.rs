@@ -5,13 +5,13 @@ use std::fmt;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use tokio::runtime::Runtime;
 use waterline::message::{Message, Wire};
 use waterline_config::OWN_KEY;
+use waterline_provider::CallError;
 use waterline_provider::http::{Endpoint, Key, PromptToken, Timeouts};
 use waterline_provider::retry::Retry;
-use waterline_provider::{CallError, local};
 use waterline_replay::chatml::Prompt;
 use waterline_replay::judge::{Candidates, Judge};
 use waterline_replay::report::{JudgeInfo, Report};
@@ -74,19 +74,31 @@ impl JudgeArguments {
         let key = environment().variable(OWN_KEY).map(Key::new);
         let timeouts = Timeouts { first_token: TIMEOUT, ..Timeouts::default() };
         let endpoint = Endpoint::new(Wire::OPENAI_CHAT, Some(url), key, timeouts)?;
-        let model = match &self.judge_model {
-            Some(model) => model.clone(),
-            None => choose_model(runtime.block_on(local::models(url)), counted_model)
-                .ok_or_else(|| anyhow!(text!("replay-judge-no-model", url = url.as_str())))?,
-        };
+        let chosen = self.judge_model.clone();
+        let chosen =
+            chosen.or_else(|| choose_model(runtime.block_on(endpoint.models()), counted_model));
+        let lists_none = chosen.is_none();
+        let model = chosen.unwrap_or_default();
         let sample = self.judge_sample.get();
         let retry = Retry { rate_limit: Vec::new(), transient: Vec::new(), ..Retry::default() };
         let server = Server { endpoint, url: url.clone(), model, sample, retry, runtime };
         let question = Message::user("1, 2, 3?");
-        server.score(&Prompt::new(&[&question], &Message::assistant("4, 5, 6.")))?;
+        let tried = server.score(&Prompt::new(&[&question], &Message::assistant("4, 5, 6.")));
+        match tried {
+            // A server that cannot be reached lists no models either.
+            Err(error) if lists_none && !is_unreachable(&error) => {
+                bail!(text!("replay-judge-no-model", url = url.as_str()))
+            }
+            tried => tried?,
+        };
         // From here on a failure would cost the scores made so far.
         Ok(Some(Server { retry: Retry::default(), ..server }))
     }
+}
+
+fn is_unreachable(error: &anyhow::Error) -> bool {
+    let call = error.downcast_ref::<CallError>();
+    matches!(call, Some(CallError::Connect { .. } | CallError::Timeout { .. }))
 }
 
 /// Returns the model to judge with: the one that tokens are counted for if the server has it, else
@@ -125,8 +137,7 @@ impl Server {
         each(config, origins, *session, Some(&bar), &watch, |_| {})?;
         let too_long = judge.finish(report, datasets)?;
         if most > 0 && too_long == sample_size {
-            return Err(TooLong)
-                .with_context(|| text!("replay-judge-failed", model = self.model.as_str()));
+            return Err(TooLong).with_context(|| self.failed());
         }
         if let Some(info) = &mut report.judge {
             info.too_long = too_long;
@@ -134,16 +145,22 @@ impl Server {
         Ok(())
     }
 
+    /// Says that the judge failed. A server that lists no models is named by its address.
+    fn failed(&self) -> String {
+        let name = if self.model.is_empty() { &self.url } else { &self.model };
+        text!("replay-judge-failed", model = name.as_str())
+    }
+
     fn score(&self, prompt: &Prompt) -> Result<Score> {
-        let tokens = self.runtime.block_on(self.tokens(&prompt.text()));
-        let tokens: Vec<Token> = tokens
+        let received = self.runtime.block_on(self.tokens(&prompt.text()));
+        let tokens: Vec<Token> = received
             .map_err(|error| match error.overflow() {
                 Some(_) => anyhow::Error::from(TooLong),
                 None => error.into(),
             })
-            .with_context(|| text!("replay-judge-failed", model = self.model.as_str()))?
+            .with_context(|| self.failed())?
             .into_iter()
-            .map(|PromptToken { text, logprob }| Token { text, logprob })
+            .map(|PromptToken { text, logprob, .. }| Token { text, logprob })
             .collect();
         Score::of_answer(prompt, &tokens)
             .ok_or_else(|| anyhow!(text!("replay-judge-unaligned", url = self.url.as_str())))

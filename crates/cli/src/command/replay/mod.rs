@@ -17,6 +17,7 @@ use waterline::ledger::Weights;
 use waterline::model::Models;
 use waterline::policy::{PRESETS, Policy};
 use waterline::tokens::Method;
+use waterline_agent::DEFAULT_POLICY;
 use waterline_log::read_all;
 use waterline_replay::judge::Candidates;
 use waterline_replay::page;
@@ -27,9 +28,10 @@ use waterline_replay::run::{Context as Sent, ReplayConfig};
 use waterline_transcript::TranscriptKind;
 
 use crate::db::Stored;
-use crate::error::describe;
+use crate::error::{describe, toml_error};
 use crate::files::Output;
 use crate::input::{output, raw_output};
+use crate::lang::{lang, list};
 use crate::sessions::{self, Origin};
 use crate::settings;
 use crate::show::{phrase, replay as show};
@@ -67,7 +69,8 @@ struct Run {
     /// Price list: cached, cached-1h, cheap-reads, free-writes, uncached, or a model's name
     #[arg(long, default_value = "cached", value_name = "NAME")]
     prices: String,
-    /// List each forgotten value with its source and the call that needed it
+    /// List each value that the policies of --policy, or auto, would have forgotten, with its
+    /// source and the call that needed it
     #[arg(long)]
     lost: bool,
     /// Replay only this session (id or prefix)
@@ -187,21 +190,27 @@ fn replay(arguments: &Run) -> Result<ExitCode> {
         server.judge(&mut report, candidates, &second)?;
     }
     if let Some(mut file) = page {
-        let written = file.write_all(page::write(&report).as_bytes());
+        let written = file.write_all(page::write(&report, lang().name(), &phrase).as_bytes());
         written.with_context(|| text!("replay-page-failed"))?;
         file.finish()?;
     }
+    print(arguments, &report)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(arguments: &Run, report: &Report) -> Result<()> {
     let mut out = if arguments.json { raw_output() } else { output() };
     if arguments.json {
-        show::json(&mut out, &report, arguments.lost)?;
+        show::json(&mut out, report, arguments.lost)?;
     } else {
-        show::table(&mut out, &report)?;
+        show::table(&mut out, report)?;
         if arguments.lost {
-            show::lost(&mut out, &report)?;
+            // The lists of all presets would fill many screens.
+            let only = arguments.policy.is_empty().then_some(DEFAULT_POLICY);
+            show::lost(&mut out, report, only)?;
         }
     }
-    out.flush()?;
-    Ok(ExitCode::SUCCESS)
+    Ok(out.flush()?)
 }
 
 fn policies(arguments: &Run) -> Result<Vec<Policy>> {
@@ -235,7 +244,7 @@ fn weights(path: &PathBuf) -> Result<Weights> {
         .and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other))
         .with_context(|| text!("cannot-read", path = name.as_str()))?;
     Weights::read(&text).map_err(|error| {
-        let cause = error.to_string();
+        let cause = toml_error(&error);
         anyhow!(text!("error-with-cause", error = name, cause = cause))
     })
 }
@@ -243,7 +252,7 @@ fn weights(path: &PathBuf) -> Result<Weights> {
 fn prices(name: &str, models: &Models) -> Result<Prices> {
     Prices::named(name, models).ok_or_else(|| {
         let names: Vec<&str> = Prices::shipped().iter().map(|list| list.name.as_str()).collect();
-        anyhow!(text!("replay-no-prices", name = name, known = names.join(", ")))
+        anyhow!(text!("replay-no-prices", name = name, known = list(&names)))
     })
 }
 
@@ -269,7 +278,7 @@ fn each(
                 let is_named = session.is_some() || origin.file().is_none() && origins.len() == 1;
                 let counts = transcript.role != TranscriptKind::Branch || is_named;
                 if counts && session.is_none_or(|id| transcript.id.starts_with(id)) {
-                    emit(Job { dataset, transcript });
+                    emit(Job::new(dataset, transcript));
                 }
                 ControlFlow::Continue(())
             });

@@ -8,6 +8,7 @@ use anyhow::Result;
 use crate::checkpoints::line;
 use crate::db::Database;
 use crate::input::{output, raw_output};
+use crate::text;
 
 /// List the checkpoints of a session
 #[derive(Debug, clap::Args)]
@@ -25,6 +26,9 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let checkpoints = log.checkpoints(&session.id)?;
     let numbering = log.numbering(&session)?;
     let mut out = if arguments.json { raw_output() } else { output() };
+    if checkpoints.is_empty() && !arguments.json {
+        writeln!(out, "{}", text!("checkpoints-none"))?;
+    }
     for checkpoint in &checkpoints {
         match arguments.json {
             true => writeln!(out, "{}", serde_json::to_string(checkpoint)?)?,

@@ -11,6 +11,7 @@ use waterline_log::EraseTarget;
 use super::erase::erase;
 use crate::db::Database;
 use crate::environment::environment;
+use crate::text;
 
 /// Delete idle sessions and old workspaces; without --yes, only list them
 #[derive(Debug, clap::Args)]
@@ -44,5 +45,10 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let whom = EraseTarget::IdleSince(before(&log, idle));
     let erased = log.would_erase(&whom)?.sessions;
     let workspaces = expiry::old(&log, None, before(&log, unused), &erased, parent)?;
+    let is_clean = erased.is_empty() && workspaces.expired.is_empty() && workspaces.kept.is_empty();
+    if is_clean && !arguments.json {
+        anstream::println!("{}", text!("chat-clean-nothing"));
+        return Ok(ExitCode::SUCCESS);
+    }
     erase(&log, &whom, &workspaces, arguments.yes, arguments.json)
 }

@@ -5,13 +5,12 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use anyhow::Result;
-use serde_json::{Value, json};
-use waterline_log::{Entry, Log, Session};
+use waterline_log::{Difference, Log, Session, Side};
 use waterline_provider::wire::parse_stored;
 
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::{message_number, one_line, plain, room, truncate, width};
+use crate::show::{message_number, one_line, pad, plain, role, room, truncate, width};
 use crate::text;
 
 const LEFT: Style = AnsiColor::Red.on_default();
@@ -36,26 +35,17 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let log = database.open_existing()?;
     let left = log.find(&arguments.left)?;
     let right = log.find(&arguments.right)?;
-    let shared = log.compare(&left.id, &right.id)?.shared;
-    let rest = |session: &Session| log.entries_in(session.tip, shared..session.tip.position());
-    let left_rest = rest(&left)?;
-    let right_rest = rest(&right)?;
+    let found = log.difference(left, right)?;
     if arguments.json {
-        let line = json!({
-            "shared": shared,
-            "left": side(&left, &left_rest),
-            "right": side(&right, &right_rest),
-        });
         let mut out = raw_output();
-        writeln!(out, "{line}")?;
+        writeln!(out, "{}", serde_json::to_string(&found)?)?;
         out.flush()?;
         return Ok(ExitCode::SUCCESS);
     }
+    let Difference { shared, left, right, .. } = found;
     let mut out = output();
-    head(&mut out, &log, shared, &left)?;
-    for (mark, style, session, entries) in
-        [('-', LEFT, &left, &left_rest), ('+', RIGHT, &right, &right_rest)]
-    {
+    head(&mut out, &log, shared, &left.session)?;
+    for (mark, style, Side { session, entries, .. }) in [('-', LEFT, &left), ('+', RIGHT, &right)] {
         let numbering = log.numbering(session)?;
         let own_count = numbering.count(session.tip.position()) - numbering.count(shared);
         let own = text!("diff-own", id = plain(&session.id), count = own_count);
@@ -65,9 +55,9 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
             let text = one_line(&entry.message(parse_stored));
             writeln!(
                 out,
-                "{style}{mark}{:>6}  {:<9}{style:#} {}",
+                "{style}{mark}{:>6}  {}{style:#} {}",
                 message_number(&numbering, entry.position),
-                entry.role.name(),
+                pad(&role(entry.role), 9),
                 truncate(&text, room(20))
             )?;
         }
@@ -78,20 +68,6 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     }
     out.flush()?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// Returns one side for programs.
-fn side(session: &Session, entries: &[Entry]) -> Value {
-    let entry = |entry: &Entry| {
-        json!({
-            "position": entry.position,
-            "id": entry.id.to_string(),
-            "role": entry.role.name(),
-            "raw": String::from_utf8_lossy(&entry.bytes),
-        })
-    };
-    let entries: Vec<Value> = entries.iter().map(entry).collect();
-    json!({"session": session.id, "messages": session.tip.position(), "entries": entries})
 }
 
 fn head(out: &mut impl Write, log: &Log, shared: u64, left: &Session) -> Result<()> {

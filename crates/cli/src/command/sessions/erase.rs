@@ -5,14 +5,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::Result;
-use serde_json::{Value, json};
-use waterline_agent::expiry::{self, Workspace, Workspaces};
+use serde::Serialize;
+use waterline_agent::expiry::{self, Workspaces};
 use waterline_config::{Config, workspaces};
 use waterline_log::{EraseReport, EraseTarget, Log};
 
 use crate::db::Database;
 use crate::environment::environment;
 use crate::input::{output, raw_output};
+use crate::lang::list;
 use crate::show::plain;
 use crate::text;
 
@@ -63,11 +64,16 @@ pub fn erase(
     yes: bool,
     json: bool,
 ) -> Result<ExitCode> {
-    let erased = if yes { log.erase(whom)? } else { log.would_erase(whom)? };
+    let mut erased = if yes { log.erase(whom)? } else { log.would_erase(whom)? };
+    // Nothing was deleted, so nothing is left in the files.
+    erased.is_clean |= !yes;
     let kept = if yes { workspaces.remove() } else { workspaces.kept.clone() };
     if json {
         let mut out = raw_output();
-        writeln!(out, "{}", as_json(&erased, yes, &workspaces.expired, &kept))?;
+        let removed = workspaces.expired.iter().map(|workspace| workspace.path.as_str());
+        let line =
+            ReportLine { done: yes, erased: &erased, workspaces: removed.collect(), kept: &kept };
+        writeln!(out, "{}", serde_json::to_string(&line)?)?;
         out.flush()?;
     } else {
         let mut out = output();
@@ -78,20 +84,14 @@ pub fn erase(
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns what was or would be deleted, for programs.
-fn as_json(erased: &EraseReport, done: bool, workspaces: &[Workspace], kept: &[String]) -> Value {
-    json!({
-        "done": done,
-        "sessions": erased.sessions,
-        "is_clean": !done || erased.is_clean,
-        "workspaces": workspaces.iter().map(|workspace| &workspace.path).collect::<Vec<_>>(),
-        "kept": kept,
-        "messages": erased.messages,
-        "bytes": erased.bytes,
-        "shared": erased.shared,
-        "steps": erased.steps,
-        "rows": erased.rows,
-    })
+/// What was or would be deleted, for programs.
+#[derive(Serialize)]
+struct ReportLine<'a> {
+    done: bool,
+    #[serde(flatten)]
+    erased: &'a EraseReport,
+    workspaces: Vec<&'a str>,
+    kept: &'a [String],
 }
 
 /// Writes which workspaces were or would be removed.
@@ -140,11 +140,9 @@ fn write_report(out: &mut impl Write, erased: &EraseReport, done: bool) -> Resul
     if erased.shared > 0 {
         writeln!(out, "{}", text!("erase-shared", count = erased.shared))?;
     }
-    let mut rows: Vec<String> =
-        erased.rows.iter().map(|(table, rows)| rows_of(table, *rows)).collect();
-    rows.extend((erased.steps > 0).then(|| text!("erase-calls", count = erased.steps)));
+    let rows = rows(erased);
     if !rows.is_empty() {
-        writeln!(out, "{}", text!("erase-with", rows = rows.join(", ")))?;
+        writeln!(out, "{}", text!("erase-with", rows = list(&rows)))?;
     }
     if done && !erased.is_clean {
         writeln!(out, "{}", text!("erase-not-clean"))?;
@@ -153,6 +151,13 @@ fn write_report(out: &mut impl Write, erased: &EraseReport, done: bool) -> Resul
         writeln!(out, "{}", text!("erase-nothing-done"))?;
     }
     Ok(())
+}
+
+/// Returns what is deleted with the sessions, besides their messages.
+fn rows(erased: &EraseReport) -> Vec<String> {
+    let rows = erased.rows.iter().map(|(table, rows)| rows_of(table, *rows));
+    let contexts = text!("erase-contexts", count = erased.contexts);
+    rows.chain((erased.contexts > 0).then_some(contexts)).collect()
 }
 
 /// Formats a number of rows of a kind.

@@ -34,7 +34,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
-    let log = database.open_existing()?;
+    let log = database.open_damaged()?;
     let mut ids = Vec::new();
     if !arguments.ids.is_empty() {
         ids = chosen(&log, &arguments.ids)?.into_iter().map(|session| session.id).collect();

@@ -8,12 +8,12 @@ use anyhow::Result;
 use crate::db::Database;
 use crate::input::raw_output;
 
-/// Fork a session: copy it, or its first messages, to a new one
+/// Fork a session: start a new session with all of its messages, or the first N
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Session to fork (id or unique prefix)
     id: String,
-    /// Copy only the first N messages (default: all)
+    /// Only the first N messages (default: all)
     #[arg(long, value_name = "N")]
     at: Option<u64>,
     /// Id of the new session (default: generated)

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow, bail};
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::json;
+use serde::Serialize;
 use waterline::Models;
 use waterline_log::Log;
 use waterline_provider::wire::parse_stored;
@@ -38,7 +38,7 @@ pub struct Arguments {
 }
 
 /// Counts of what was imported.
-#[derive(Default)]
+#[derive(Default, Serialize)]
 struct Counters {
     files: usize,
     sessions: usize,
@@ -92,7 +92,7 @@ fn is_refusal(error: &anyhow::Error) -> bool {
 struct Destination<'a> {
     log: &'a Log,
     user: Option<&'a str>,
-    /// The catalogue that decides how tokens are counted.
+    /// The catalog that decides how tokens are counted.
     models: Models,
 }
 
@@ -207,15 +207,7 @@ fn progress(files: &[PathBuf]) -> ProgressBar {
 fn report(arguments: &Arguments, counters: &Counters) -> Result<()> {
     if arguments.json {
         let mut out = raw_output();
-        let json = json!({
-            "files": counters.files,
-            "sessions": counters.sessions,
-            "continued": counters.continued,
-            "messages": counters.messages,
-            "forked": counters.forked,
-            "refused": counters.refused,
-        });
-        writeln!(out, "{json}")?;
+        writeln!(out, "{}", serde_json::to_string(counters)?)?;
         out.flush()?;
         return Ok(());
     }

@@ -4,6 +4,7 @@ use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use waterline_agent::Local;
 use waterline_log::{Filter, Log, Relation, Session};
 
 use super::{ago, ids, relation, short};
@@ -20,23 +21,36 @@ pub struct Arguments {
     /// List only the sessions of this user
     #[arg(long, value_name = "NAME")]
     user: Option<String>,
-    /// Maximum number of sessions (0 for all)
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 0)]
-    limit: usize,
+    /// Maximum number of sessions (default: 20, with --json all; 0 for all)
+    #[arg(long, short = 'n', value_name = "N")]
+    limit: Option<usize>,
+    /// List all sessions
+    #[arg(long, conflicts_with = "limit")]
+    all: bool,
     /// Print one JSON object per session
     #[arg(long)]
     json: bool,
 }
 
+/// The number of sessions listed by default.
+const SHOWN: usize = 20;
+
+/// The widths of a model and of a directory, and the terminals that have room for them.
+const MODEL: usize = 15;
+const WITH_MODEL: usize = 100;
+const DIRECTORY: usize = 14;
+const WITH_DIRECTORY: usize = 80;
+
 pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     let log = database.open_existing()?;
     let filter = Filter { user: arguments.user.clone(), ..Filter::default() };
     let mut sessions = log.sessions(&filter)?;
-    // A chat that was killed before the first message leaves one without any.
+    // A chat killed before its first message leaves an empty session.
     sessions.retain(|session| !session.is_blank());
     let all = sessions.len();
-    if arguments.limit > 0 {
-        sessions.truncate(arguments.limit);
+    let limit = arguments.limit.unwrap_or(if arguments.json { 0 } else { SHOWN });
+    if limit > 0 && !arguments.all {
+        sessions.truncate(limit);
     }
     if arguments.json {
         let mut out = raw_output();
@@ -59,36 +73,62 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The columns of a table of sessions, as far as the terminal has room for them. The titles come
+/// first: a narrow terminal shows neither models nor directories.
+struct Columns {
+    id: usize,
+    model: usize,
+    directory: usize,
+}
+
+impl Columns {
+    fn new(id: usize) -> Self {
+        let columns = room(0);
+        let model = if columns >= WITH_MODEL { MODEL } else { 0 };
+        let directory = if columns >= WITH_DIRECTORY { DIRECTORY } else { 0 };
+        Self { id, model, directory }
+    }
+
+    fn row(&self, [id, count, used]: [&str; 3], [model, directory, title]: [&str; 3]) -> String {
+        let mut row =
+            format!("{}  {}  {}  ", pad(id, self.id), align_right(count, 8), pad(used, 10));
+        for (text, wide) in [(model, self.model), (directory, self.directory)] {
+            if wide > 0 {
+                row += &format!("{}  ", pad(&truncate(text, wide), wide));
+            }
+        }
+        let left = room(width(&row));
+        row + &truncate(title, left)
+    }
+}
+
 fn table(out: &mut impl Write, log: &Log, sessions: &[Session]) -> Result<()> {
     let now = log.now();
     let ids = ids(sessions);
     let names: Vec<String> = sessions.iter().map(|session| short(&session.id, &ids)).collect();
-    let wide = names.iter().map(|name| width(name)).max().unwrap_or(0).max(7);
-    writeln!(
-        out,
-        "{}  {}  {}  {}  {}",
-        pad(&text!("list-session"), wide),
-        align_right(&text!("list-messages"), 8),
-        pad(&text!("list-used"), 10),
-        pad(&text!("list-model"), 15),
-        text!("list-title")
-    )?;
+    let columns = Columns::new(names.iter().map(|name| width(name)).max().unwrap_or(0).max(7));
+    let head = [text!("list-session"), text!("list-messages"), text!("list-used")];
+    let more = [text!("list-model"), text!("list-directory"), text!("list-title")];
+    writeln!(out, "{}", columns.row(head.each_ref().map(|x| &**x), more.each_ref().map(|x| &**x)))?;
     for (session, name) in sessions.iter().zip(&names) {
-        let count = log.numbering(session)?.count(session.tip.position());
-        let model = truncate(session.model.as_deref().unwrap_or("–"), 15);
+        let messages = log.numbering(session)?.count(session.tip.position());
+        let count = number(usize::try_from(messages).unwrap_or(usize::MAX));
         let kind = match session.relation {
             Relation::Main => String::new(),
             other => format!("[{}] ", relation(other)),
         };
-        writeln!(
-            out,
-            "{}  {:>8}  {}  {}  {}",
-            pad(name, wide),
-            number(usize::try_from(count).unwrap_or(usize::MAX)),
-            pad(&ago(now, session.active), 10),
-            pad(&model, 15),
-            truncate(&format!("{kind}{}", session.title), room(wide + 41))
-        )?;
+        let facts = [name.as_str(), &count, &ago(now, session.active)];
+        let model = session.model.as_deref().unwrap_or("–");
+        let title = format!("{kind}{}", session.title);
+        writeln!(out, "{}", columns.row(facts, [model, &directory(session), &title]))?;
     }
     Ok(())
+}
+
+/// Returns the name of the directory that a session works in.
+fn directory(session: &Session) -> String {
+    // State that does not parse is reported when the session is opened.
+    let local = Local::of(session).ok();
+    let name = local.as_ref().and_then(|local| local.directory()?.file_name());
+    name.map_or_else(|| "–".to_owned(), |name| name.to_string_lossy().into_owned())
 }

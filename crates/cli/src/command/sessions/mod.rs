@@ -7,9 +7,9 @@ mod diff;
 mod erase;
 mod export;
 mod fork;
-mod forward;
 mod import;
 mod list;
+mod redo;
 mod rename;
 mod restore;
 mod rewind;
@@ -42,7 +42,8 @@ enum Command {
     Show(show::Arguments),
     Fork(fork::Arguments),
     Rewind(rewind::Arguments),
-    Forward(forward::Arguments),
+    #[command(alias = "forward")]
+    Redo(redo::Arguments),
     Checkpoints(checkpoints::Arguments),
     Restore(restore::Arguments),
     Rename(rename::Arguments),
@@ -52,6 +53,7 @@ enum Command {
     Import(import::Arguments),
     Verify(verify::Arguments),
     Clean(clean::Arguments),
+    #[command(alias = "delete")]
     Erase(erase::Arguments),
     Backup(backup::Arguments),
     Stats(stats::Arguments),
@@ -64,7 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode> {
         Command::Show(arguments) => show::run(arguments, database),
         Command::Fork(arguments) => fork::run(arguments, database),
         Command::Rewind(arguments) => rewind::run(arguments, database),
-        Command::Forward(arguments) => forward::run(arguments, database),
+        Command::Redo(arguments) => redo::run(arguments, database),
         Command::Checkpoints(arguments) => checkpoints::run(arguments, database),
         Command::Restore(arguments) => restore::run(arguments, database),
         Command::Rename(arguments) => rename::run(arguments, database),
@@ -102,12 +104,12 @@ const SHORT: usize = 8;
 /// Returns the shortest prefix of an id that is unique among the sorted ids.
 fn short(id: &str, sorted: &[&str]) -> String {
     let (Ok(at) | Err(at)) = sorted.binary_search(&id);
-    let neighbours = [at.checked_sub(1), at.checked_add(1)]
+    let neighbors = [at.checked_sub(1), at.checked_add(1)]
         .into_iter()
         .flatten()
         .filter_map(|at| sorted.get(at));
     let same = |other: &&str| id.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
-    let longest = neighbours.map(same).max().unwrap_or_default();
+    let longest = neighbors.map(same).max().unwrap_or_default();
     plain(&id.chars().take((longest + 1).max(SHORT)).collect::<String>())
 }
 

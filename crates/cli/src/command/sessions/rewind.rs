@@ -35,7 +35,7 @@ struct Location {
     /// Rewind by N messages
     #[arg(long, value_name = "N")]
     by: Option<u64>,
-    /// Rewind by N turns, to before the user message that started the last of them
+    /// Rewind N turns, to just before the user message that started the earliest of them
     #[arg(long, value_name = "N")]
     turns: Option<u64>,
     /// Rewind to this message (id or unique prefix)

@@ -10,10 +10,10 @@ use waterline_provider::wire::parse_stored;
 use super::{ids, short};
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::{plain, room, truncate, width};
+use crate::show::{message_number, pad, plain, role, room, truncate, width};
 use crate::text;
 
-/// The most characters shown of a message, however wide the terminal is.
+/// Maximum number of characters shown of a message, however wide the terminal is.
 const MAX_PASSAGE_CHARS: usize = 240;
 
 /// Search messages and artifacts by words, in any language
@@ -89,14 +89,17 @@ fn table(
         writeln!(out, "{}", truncate(format!("{name}  {}", plain(title)).trim_end(), room(0)))?;
         for hit in hits {
             let start = format!(
-                "  {}  {:>6}  {:<9}  ",
+                "  {}  {:>6}  {}  ",
                 date(hit.entry.time),
-                numbering.count(hit.entry.position),
-                hit.entry.role.name()
+                message_number(&numbering, hit.entry.position),
+                pad(&role(hit.entry.role), 9)
             );
             let chars = room(width(&start)).min(MAX_PASSAGE_CHARS);
-            let passage = hit.passage(question, chars.saturating_sub(2), parse_stored);
-            let passage = passage.split_whitespace().collect::<Vec<_>>().join(" ");
+            let passage = hit
+                .passage(question, chars.saturating_sub(2), parse_stored)
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ");
             writeln!(out, "{start}{}", truncate(&passage, chars))?;
         }
     }

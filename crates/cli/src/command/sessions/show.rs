@@ -11,7 +11,8 @@ use waterline_provider::wire::parse_stored;
 use super::{ago, relation};
 use crate::db::Database;
 use crate::input::{output, raw_output};
-use crate::show::{message_number, number, one_line, plain, room, truncate};
+use crate::lang::list;
+use crate::show::{message_number, number, one_line, pad, plain, reasons, role, room, truncate};
 use crate::text;
 
 /// Show a session: its state and its messages
@@ -170,7 +171,7 @@ fn folds(out: &mut impl Write, view: &View) -> Result<()> {
             position = numbering.count(generation.position),
             before = generation.fold.tokens_before,
             after = generation.fold.tokens_after,
-            reason = plain(&generation.fold.reason)
+            reason = plain(&reasons(&generation.fold.reasons))
         );
         let in_use = if generation.is_current { text!("show-in-use") } else { String::new() };
         writeln!(out, "  {line}{in_use}")?;
@@ -195,6 +196,14 @@ fn state(out: &mut impl Write, session: &Session) -> Result<()> {
     let state = State::of(session)?;
     if !state.todos.is_empty() {
         writeln!(out, "  {}", text!("show-todos", count = state.todos.len()))?;
+    }
+    if !state.uploads.is_empty() {
+        let paths: Vec<String> = state.uploads.iter().map(|upload| plain(&upload.path)).collect();
+        writeln!(out, "  {}", truncate(&text!("show-uploads", paths = list(&paths)), room(2)))?;
+    }
+    if !state.mentioned.is_empty() {
+        let names = plain(&list(&state.mentioned));
+        writeln!(out, "  {}", truncate(&text!("show-mentions", names = names), room(2)))?;
     }
     if let Some(pending) = &state.pending {
         writeln!(out, "  {}", truncate(&waiting(pending), 80))?;
@@ -227,9 +236,9 @@ fn messages(out: &mut impl Write, view: &View) -> Result<()> {
         let message = entry.message(parse_stored);
         writeln!(
             out,
-            "{:>6}  {:<9} {:>8}  {}",
+            "{:>6}  {} {:>8}  {}",
             message_number(&view.numbering, entry.position),
-            entry.role.name(),
+            pad(&role(entry.role), 9),
             number(entry.tokens),
             truncate(&one_line(&message), room(28))
         )?;

@@ -5,8 +5,6 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use indicatif::{ProgressBar, ProgressStyle};
-use serde_json::json;
-use waterline::phrase::Phrase;
 
 use crate::db::Database;
 use crate::input::{output, raw_output};
@@ -23,7 +21,7 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
-    let log = database.open_existing()?;
+    let log = database.open_damaged()?;
     let bar = ProgressBar::new(0);
     if let Ok(style) = ProgressStyle::with_template("{spinner} {bar:24} {pos}/{len} · {elapsed}") {
         bar.set_style(style);
@@ -37,13 +35,7 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
     bar.finish_and_clear();
     if arguments.json {
         let mut out = raw_output();
-        let json = json!({
-            "messages": found.messages,
-            "sessions": found.sessions,
-            "artifacts": found.artifacts,
-            "problems": found.problems.iter().map(Phrase::as_str).collect::<Vec<_>>(),
-        });
-        writeln!(out, "{json}")?;
+        writeln!(out, "{}", serde_json::to_string(&found)?)?;
         out.flush()?;
     } else {
         let mut out = output();
@@ -57,7 +49,7 @@ pub fn run(arguments: &Arguments, database: &Database) -> Result<ExitCode> {
             0 => text!("verify-ok"),
             count => text!("verify-problems", count = count),
         };
-        writeln!(out, "{}", text!("labelled", label = checked, text = result))?;
+        writeln!(out, "{}", text!("labeled", label = checked, text = result))?;
         for problem in &found.problems {
             writeln!(out, "{}", text!("verify-problem", what = plain(&phrase(problem))))?;
         }

@@ -116,7 +116,7 @@ impl Lexer<'_> {
 
     fn starts_comment(&self) -> bool {
         let comment = self.language.comment;
-        // In a shell, `$#` and `a#b` are no comments.
+        // In a shell, `$#` and `a#b` are not comments.
         let is_separate = comment != "#" || self.before.is_none_or(char::is_whitespace);
         !comment.is_empty() && is_separate && self.rest.starts_with(comment)
     }
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_strings_numbers_and_keywords_are_coloured() {
+    fn comments_strings_numbers_and_keywords_are_colored() {
         assert_eq!(
             shown("rust", &["let x: &'a str = \"a\\\"b\"; // 3", "for_each(0x1f, 2.5)"]),
             ["<k:let> x: &'a str = <s:\"a\\\"b\">; <c:// 3>", "for_each(<n:0x1f>, <n:2.5>)"]
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_tags_and_changes_are_coloured() {
+    fn keys_tags_and_changes_are_colored() {
         assert_eq!(
             shown("toml", &["[a.b]", "c-d = 1 # x"]),
             ["<y:[a.b]>", "<y:c-d >= <n:1> <c:# x>"]

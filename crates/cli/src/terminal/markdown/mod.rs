@@ -12,20 +12,10 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-use anstyle::Style;
-
 use crate::show::plain;
-use crate::show::rows::{Row, Span, wrap};
+use crate::show::rows::Row;
 use highlight::State;
 use render::{Rendered, render};
-
-/// Wraps a text of the program, in one style.
-pub fn wrapped(text: &str, style: Style, size: Size) -> String {
-    let limit = size.columns.max(NARROWEST) - 1;
-    let broken = |line: &str| wrap(vec![Span::new(style, plain(line))], limit);
-    let rows = text.split('\n').flat_map(|line| broken(&line.replace('\t', "    ")));
-    rows.map(|row| row.text(true)).collect::<Vec<_>>().join("\n")
-}
 
 /// A narrower terminal is treated as if it had this many columns.
 pub const NARROWEST: usize = 10;
@@ -116,7 +106,7 @@ impl Markdown {
     }
 
     /// Sets the size of the terminal. Returns what to write. A terminal with a new width has
-    /// rewrapped its rows, so they cannot be erased any more: the unfinished line is written again
+    /// rewrapped its rows, so they can no longer be erased: the unfinished line is written again
     /// below them, and nothing else changes.
     pub fn resize(&mut self, size: Size) -> String {
         let is_same = size.columns == self.size.columns && self.shown.len() <= reach(size);

@@ -148,6 +148,10 @@ impl<'a> Renderer<'a> {
             self.go_to_start(range);
         }
         match tag {
+            Tag::Strong | Tag::Emphasis if self.is_name(range) => {
+                self.push(self.underscores(range), self.style());
+                self.effects.push(self.active());
+            }
             Tag::Heading { .. } | Tag::Strong => self.effects.push(self.active() | Effects::BOLD),
             Tag::Emphasis => self.effects.push(self.active() | Effects::ITALIC),
             // A single tilde is text.
@@ -209,6 +213,10 @@ impl<'a> Renderer<'a> {
                 self.effects.pop();
                 self.push("~", self.style());
             }
+            TagEnd::Strong | TagEnd::Emphasis if self.is_name(range) => {
+                self.effects.pop();
+                self.push(self.underscores(range), self.style());
+            }
             TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => {
                 self.effects.pop();
             }
@@ -225,6 +233,24 @@ impl<'a> Renderer<'a> {
             TagEnd::Table => self.end_table(range),
             _ => {}
         }
+    }
+}
+
+impl<'a> Renderer<'a> {
+    /// Returns the underscores that an emphasis starts with.
+    fn underscores(&self, range: &Range<usize>) -> &'a str {
+        let text = self.source.get(range.clone()).unwrap_or_default();
+        text.get(..text.len() - text.trim_start_matches('_').len()).unwrap_or_default()
+    }
+
+    /// Returns whether an emphasis is part of a file name, such as `__init__.py` or `__pycache__/`.
+    fn is_name(&self, range: &Range<usize>) -> bool {
+        let mut after = self.source.get(range.end..).unwrap_or_default().chars();
+        let is_joined = match after.next() {
+            Some('.') => after.next().is_some_and(char::is_alphanumeric),
+            next => next == Some('/'),
+        };
+        is_joined && !self.underscores(range).is_empty()
     }
 }
 

@@ -47,7 +47,7 @@ impl Table {
         self.rows.push(std::mem::take(&mut self.row));
     }
 
-    /// Returns the table in rows of at most `limit` columns; none if it does not fit.
+    /// Returns the table in rows of at most `limit` columns; `None` if it does not fit.
     pub fn rows(&self, limit: usize) -> Option<Vec<Row>> {
         let widths = self.widths(limit)?;
         let dashes: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();

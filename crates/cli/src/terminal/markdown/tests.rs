@@ -1,7 +1,6 @@
 //! Tests of streaming and of the rendered text.
 
 use super::*;
-use crate::show::DIM;
 
 const SIZE: Size = Size { columns: 80, rows: 24 };
 
@@ -89,6 +88,7 @@ fn unmatched_marks_are_text() {
     for text in [
         "2 * 3 * 4, f(*args, **kwargs)",
         "snake_case_name and __dirname",
+        "edit src/__init__.py, __init__.py, not __pycache__/ or _version_.py",
         "~/a ~b~ and ~~~~ and ****",
         "a ` b `` c",
         "a[1], [x](y, [ ] and [z]",
@@ -312,10 +312,4 @@ fn a_lower_terminal_rewrites_only_rows_that_it_shows() {
     assert_eq!(markdown.resize(low), "\none two\nthree four");
     assert_eq!(markdown.resize(low), "");
     assert_eq!(markdown.finish(), "\nfive six\nseven\n");
-}
-
-#[test]
-fn messages_of_the_program_are_wrapped_too() {
-    let text = wrapped("It works in a private\ndirectory.", DIM, Size { columns: 12, rows: 24 });
-    assert_eq!(readable(&text), "<dim>It works in</>\n<dim>a private</>\n<dim>directory.</>");
 }

@@ -13,7 +13,7 @@ pub(super) enum Class {
     Caseless,
     /// A combining mark. In o200k it can be part of a word; in cl100k it is a symbol.
     Mark,
-    /// A number.
+    /// A digit or another number of Unicode.
     Number,
     /// `\r` or `\n`.
     Newline,

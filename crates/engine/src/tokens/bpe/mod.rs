@@ -20,10 +20,10 @@ use vocabulary::{NO_RANK, Vocabulary};
 /// Cached counts of merged pieces, because texts repeat their identifiers and phrases.
 type Merged = FxHashMap<Box<[u8]>, usize>;
 
-/// The most pieces in the cache of a thread, which takes about a megabyte.
+/// Maximum number of pieces in the cache of a thread, which takes about a megabyte.
 const MAX_CACHED: usize = 8_192;
 
-/// The most bytes of a cached piece.
+/// Maximum number of bytes of a cached piece.
 const MAX_CACHED_LENGTH: usize = 128;
 
 thread_local! {

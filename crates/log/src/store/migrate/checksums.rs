@@ -31,8 +31,10 @@ fn rebuild(connection: &mut dyn Connection, table: &Table) -> Result<()> {
     let damaged =
         || phrase!("damage-table-definition", "the definition of table {name}", name = name);
     let sql = "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = $1";
-    let definition = connection.row(sql, values![name])?.map(|mut row| row.text(0));
-    let definition = definition.ok_or_else(|| connection.damaged(damaged()))?;
+    let definition = connection
+        .row(sql, values![name])?
+        .map(|mut row| row.text(0))
+        .ok_or_else(|| connection.damaged(damaged()))?;
     // The new column is the first one: table constraints must come last.
     let (_, rest) = definition.split_once('(').ok_or_else(|| connection.damaged(damaged()))?;
     let texts = |connection: &mut dyn Connection, sql: &str| -> Result<Vec<String>> {

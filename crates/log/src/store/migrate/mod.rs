@@ -35,7 +35,7 @@ const FORMATS: &[Format] = &[
     },
 ];
 
-/// The newest format.
+/// The format that this version writes.
 pub(super) const NEWEST: i64 = FORMATS.len() as i64;
 
 /// The index of messages, which differs between the databases.

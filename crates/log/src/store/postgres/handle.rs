@@ -7,6 +7,8 @@ use postgres::fallible_iterator::FallibleIterator;
 use postgres::types::ToSql;
 use postgres::{Client, Statement};
 
+use waterline::phrase::Phrase;
+
 use crate::error::{LogError, Result};
 use crate::store::migrate::migrate;
 use crate::store::{Connection, Dialect, Row, Value, values};
@@ -47,8 +49,11 @@ impl Handle {
         let version = (self as &mut dyn Connection)
             .number("SELECT CAST(current_setting('server_version_num') AS BIGINT)", &[])?;
         if version < 150_000 {
-            let text =
-                format!("PostgreSQL {} is unsupported; version 15 is required", version / 10_000);
+            let text = phrase!(
+                "log-old-server",
+                "PostgreSQL {version} is unsupported; version 15 is required",
+                version = (version / 10_000).to_string()
+            );
             return Err(LogError::Open { name: self.name.clone(), text });
         }
         self.batch("BEGIN")?;
@@ -130,14 +135,14 @@ pub(super) fn quoted(schema: &str) -> String {
 }
 
 /// Returns the innermost cause: the driver's own message is only "error connecting to server".
-pub(super) fn cause(error: &postgres::Error) -> String {
+pub(super) fn cause(error: &postgres::Error) -> Phrase {
     let mut text = error.to_string();
     let mut inner = std::error::Error::source(error);
     while let Some(source) = inner {
         text = source.to_string();
         inner = source.source();
     }
-    without_code(&text).to_owned()
+    without_code(&text).into()
 }
 
 /// Removes the system's number of an error, which says nothing to a person.
@@ -155,9 +160,7 @@ pub(super) fn explain(name: &str, error: &postgres::Error) -> LogError {
         | SqlState::T_R_DEADLOCK_DETECTED => LogError::WriteConflict { name },
         SqlState::DISK_FULL => LogError::DiskFull { name },
         SqlState::READ_ONLY_SQL_TRANSACTION => LogError::ReadOnly { name },
-        SqlState::DATA_CORRUPTED | SqlState::INDEX_CORRUPTED => {
-            LogError::Damaged { name, text: phrase!("damage-database", "{text}", text = text) }
-        }
+        SqlState::DATA_CORRUPTED | SqlState::INDEX_CORRUPTED => LogError::Damaged { name, text },
         SqlState::ADMIN_SHUTDOWN | SqlState::CRASH_SHUTDOWN | SqlState::CANNOT_CONNECT_NOW => {
             LogError::Connection { name, text }
         }

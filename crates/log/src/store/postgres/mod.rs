@@ -18,6 +18,8 @@ use pooled::Pooled;
 use postgres::Config;
 use server::{Parameters, Server, name_of, split_parameters};
 
+use waterline::phrase;
+
 use super::transaction::Transaction;
 use super::{Connection, Finish, Job, Store, Work, values};
 use crate::error::{LogError, Result};
@@ -77,7 +79,7 @@ impl Postgres {
         });
         first.map_err(|_| LogError::Open {
             name: name.clone(),
-            text: "the connecting thread panicked".to_owned(),
+            text: phrase!("log-thread-panicked", "the connecting thread panicked"),
         })??;
         let max_size = u32::try_from(options.connections.get()).unwrap_or(u32::MAX);
         let builder =
@@ -90,9 +92,12 @@ impl Postgres {
     }
 
     fn handle(&self) -> Result<Pooled> {
-        let failed = |text: String| LogError::Connection { name: self.name.clone(), text };
-        let pool = self.pool.as_ref().ok_or_else(|| failed("the log was closed".to_owned()))?;
-        pool.get().map_err(|error| failed(without_code(&error.to_string()).to_owned()))
+        let failed = |text: Phrase| LogError::Connection { name: self.name.clone(), text };
+        let pool = self
+            .pool
+            .as_ref()
+            .ok_or_else(|| failed(phrase!("log-closed", "the log was closed")))?;
+        pool.get().map_err(|error| failed(without_code(&error.to_string()).into()))
     }
 }
 

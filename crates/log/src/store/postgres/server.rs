@@ -7,11 +7,13 @@ use std::time::Duration;
 use postgres::{Client, Config};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use waterline::phrase;
+
 use super::handle::{Handle, cause, explain, quoted};
 use crate::error::{LogError, Result};
 use crate::store::Connection as _;
 
-/// The connection parameters.
+/// How to reach the server.
 pub(super) struct Server {
     pub(super) name: String,
     pub(super) config: Config,
@@ -66,7 +68,11 @@ impl Server {
         std::thread::spawn(move || drop(reply.send(config.connect(tls))));
         answer.recv_timeout(self.wait).map_err(|_| LogError::Connection {
             name: self.name.clone(),
-            text: format!("timed out after {:?}", self.wait),
+            text: phrase!(
+                "log-timed-out",
+                "timed out after {wait}",
+                wait = format!("{:?}", self.wait)
+            ),
         })
     }
 

@@ -6,9 +6,10 @@ use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::ValueRef;
 use rusqlite::{ErrorCode, ToSql};
 
+use waterline::phrase::Phrase;
+
 use crate::error::{LogError, Result};
 use crate::store::{Connection, Dialect, Row, Value, checksum};
-use waterline::phrase;
 
 pub(super) struct Handle {
     pub(super) connection: rusqlite::Connection,
@@ -139,24 +140,31 @@ pub(super) fn add_checksum_function(connection: &rusqlite::Connection) -> rusqli
 
 /// Returns the checksum of values. Files contain it, so it never changes.
 fn row_checksum(context: &Context<'_>) -> rusqlite::Result<i64> {
-    let mut hasher = blake3::Hasher::new();
+    // Rows are short, and hashing them at once is much faster than value by value.
+    let mut row: Vec<u8> = Vec::with_capacity(256);
     for at in 0..context.len() {
         // The type and the length keep different rows from having the same bytes.
         match context.get_raw(at) {
-            ValueRef::Null => hasher.update(&[0]),
-            ValueRef::Integer(number) => hasher.update(&[1]).update(&number.to_le_bytes()),
-            ValueRef::Real(number) => hasher.update(&[2]).update(&number.to_le_bytes()),
-            ValueRef::Text(text) => {
-                hasher.update(&[3]).update(&(text.len() as u64).to_le_bytes()).update(text)
-            }
-            ValueRef::Blob(bytes) => {
-                hasher.update(&[4]).update(&(bytes.len() as u64).to_le_bytes()).update(bytes)
-            }
-        };
+            ValueRef::Null => row.push(0),
+            ValueRef::Integer(number) => add_value(&mut row, 1, &number.to_le_bytes()),
+            ValueRef::Real(number) => add_value(&mut row, 2, &number.to_le_bytes()),
+            ValueRef::Text(text) => add_sized(&mut row, 3, text),
+            ValueRef::Blob(bytes) => add_sized(&mut row, 4, bytes),
+        }
     }
-    let mut first = [0; 8];
-    hasher.finalize_xof().fill(&mut first);
+    let hash = blake3::hash(&row);
+    let first = hash.as_bytes().first_chunk().copied().unwrap_or_default();
     Ok(i64::from_le_bytes(first))
+}
+
+fn add_value(row: &mut Vec<u8>, kind: u8, bytes: &[u8]) {
+    row.push(kind);
+    row.extend_from_slice(bytes);
+}
+
+fn add_sized(row: &mut Vec<u8>, kind: u8, bytes: &[u8]) {
+    add_value(row, kind, &(bytes.len() as u64).to_le_bytes());
+    row.extend_from_slice(bytes);
 }
 
 /// SQLite numbers `$1` by its first occurrence, but `?1` by its number.
@@ -166,16 +174,14 @@ fn numbered(sql: &str) -> String {
 
 pub(super) fn explain(name: &str, error: &rusqlite::Error) -> LogError {
     let name = name.to_owned();
-    let text = error.to_string();
+    let text: Phrase = error.to_string().into();
     let Some(found) = error.sqlite_error() else { return LogError::Database { name, text } };
     match found.code {
         ErrorCode::DiskFull => LogError::DiskFull { name },
         ErrorCode::ReadOnly => LogError::ReadOnly { name },
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => LogError::Locked { name },
         ErrorCode::NotADatabase => LogError::NotALog { name },
-        ErrorCode::DatabaseCorrupt => {
-            LogError::Damaged { name, text: phrase!("damage-database", "{text}", text = text) }
-        }
+        ErrorCode::DatabaseCorrupt => LogError::Damaged { name, text },
         ErrorCode::SystemIoFailure => LogError::Flush { name, text },
         ErrorCode::CannotOpen | ErrorCode::PermissionDenied => LogError::Open { name, text },
         _ => LogError::Database { name, text },

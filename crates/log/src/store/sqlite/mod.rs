@@ -33,6 +33,8 @@ pub(super) struct Sqlite {
     /// Whether SQLite cannot create its `-wal` and `-shm` files either, so that the file is opened
     /// as immutable.
     immutable: bool,
+    /// What is wrong with the format of a log that was opened all the same, for reading.
+    format_damage: Option<Phrase>,
     readers: Readers,
     writer: Option<Writer>,
 }
@@ -43,7 +45,7 @@ impl Sqlite {
         if std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir()) {
             return Err(LogError::Open {
                 name: path.display().to_string(),
-                text: "it is not a regular file".to_owned(),
+                text: phrase!("log-not-regular", "it is not a regular file"),
             });
         }
         let mut store = Self {
@@ -52,15 +54,38 @@ impl Sqlite {
             wait: options.wait,
             cache: options.cache,
             immutable: false,
+            format_damage: None,
             readers: Readers::new(options.connections.get(), options.wait),
             writer: None,
         };
-        match store.open_writer_with_retry() {
-            Ok(handle) => store.writer = Some(Writer::start(handle, path)),
-            Err(LogError::ReadOnly { .. }) => store.open_read_only()?,
-            Err(error) => return Err(error),
+        let opened = match store.open_writer_with_retry() {
+            Ok(handle) => {
+                store.writer = Some(Writer::start(handle, path));
+                Ok(())
+            }
+            Err(LogError::ReadOnly { .. }) => store.open_read_only(),
+            Err(error) => Err(error),
+        };
+        match opened {
+            Err(error @ (LogError::Damaged { .. } | LogError::UnsupportedFormat { .. }))
+                if options.salvage =>
+            {
+                store.open_damaged_format(error)?;
+            }
+            opened => opened?,
         }
         Ok(store)
+    }
+
+    /// Opens a log whose format cannot be read, or is none of a log with these tables, for reading.
+    fn open_damaged_format(&mut self, error: LogError) -> Result<()> {
+        let mut handle = self.connect_reader()?;
+        if !schema::differences(&mut handle)?.is_empty() {
+            return Err(error);
+        }
+        self.format_damage = Some(format_damage());
+        self.readers.add(handle);
+        Ok(())
     }
 
     fn open_writer(&self) -> Result<Handle> {
@@ -114,11 +139,14 @@ impl Sqlite {
     }
 
     fn read_only(&self) -> LogError {
+        if let Some(text) = &self.format_damage {
+            return LogError::Damaged { name: self.name.clone(), text: text.clone() };
+        }
         LogError::ReadOnly { name: self.name.clone() }
     }
 
     fn cannot_open(&self, error: &std::io::Error) -> LogError {
-        LogError::Open { name: self.name.clone(), text: error.to_string() }
+        LogError::Open { name: self.name.clone(), text: error.to_string().into() }
     }
 
     /// Returns whether the file is a new log or one of an older format. Refuses any other database.
@@ -134,7 +162,24 @@ impl Sqlite {
         if ours != 3 {
             return Err(LogError::NotALog { name: self.name.clone() });
         }
-        Ok(migrate::check(connection)? < migrate::NEWEST)
+        if migrate::check(connection)? == migrate::NEWEST {
+            return Ok(false);
+        }
+        // Another process may migrate the log meanwhile, so both must be of one snapshot.
+        handle.batch("BEGIN")?;
+        let found = self.is_older(handle);
+        handle.end(false)?;
+        found
+    }
+
+    /// Returns whether the log has an older format. Refuses one that has the tables of the newest
+    /// format: its number is damaged, and a migration would be wrong.
+    fn is_older(&self, handle: &mut Handle) -> Result<bool> {
+        let is_older = migrate::check(handle)? < migrate::NEWEST;
+        if is_older && schema::differences(handle)?.is_empty() {
+            return Err(LogError::Damaged { name: self.name.clone(), text: format_damage() });
+        }
+        Ok(is_older)
     }
 
     /// Opens a file without write permission.
@@ -255,14 +300,19 @@ impl Store for Sqlite {
             handle.each("PRAGMA integrity_check(20)", &[], &mut |mut row| {
                 let text = row.text(0);
                 if text != "ok" {
-                    found.push(phrase!("damage-database", "{text}", text = text));
+                    found.push(text.into());
                 }
                 Ok(())
             })?;
             found.extend(schema::differences(handle)?);
             Ok(())
         })?;
+        found.extend(self.format_damage());
         Ok(found)
+    }
+
+    fn format_damage(&self) -> Option<Phrase> {
+        self.format_damage.clone()
     }
 
     fn shrink(&self) -> Result<()> {
@@ -298,8 +348,10 @@ impl Store for Sqlite {
         if same(to).is_some() && same(to) == same(&self.path) {
             return Err(LogError::Refused(Refusal::BackupOfItself(to.to_owned())));
         }
-        let directory = to.parent().filter(|directory| !directory.as_os_str().is_empty());
-        let directory = directory.unwrap_or(Path::new("."));
+        let directory = to
+            .parent()
+            .filter(|directory| !directory.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
         let partial =
             directory.join(format!(".waterline-backup-{}", uuid::Uuid::new_v4().simple()));
         let copied = super::create_private(&partial)
@@ -328,6 +380,10 @@ impl Drop for Sqlite {
         self.readers.clear();
         self.writer = None;
     }
+}
+
+fn format_damage() -> Phrase {
+    phrase!("damage-format", "the number of its format is damaged")
 }
 
 /// Returns the path with a suffix, as SQLite names the files that belong to a database.

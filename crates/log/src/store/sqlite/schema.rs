@@ -46,8 +46,8 @@ fn empty_log(name: &str) -> Result<Handle> {
     Ok(handle)
 }
 
-/// Returns the definition of each table and index, by name. Quotes and spaces are left out: they may
-/// depend on the version of SQLite that renamed a table.
+/// Returns the definition of each table and index, by name. Quotes and spaces are left out: they
+/// may depend on the version of SQLite that renamed a table.
 fn definitions(handle: &mut Handle) -> Result<Definitions> {
     let mut found = Definitions::new();
     let sql = "SELECT name, type || ' ' || tbl_name || ' ' || sql FROM sqlite_master \

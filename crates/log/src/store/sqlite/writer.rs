@@ -5,6 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 use std::thread::JoinHandle;
 
+use waterline::phrase;
+
+use waterline::phrase::Phrase;
+
 use super::handle::Handle;
 use crate::error::{LogError, Result};
 use crate::store::transaction::Transaction;
@@ -60,7 +64,10 @@ impl Writer {
 }
 
 fn stopped(name: &str) -> LogError {
-    LogError::Flush { name: name.to_owned(), text: "the writer thread has stopped".to_owned() }
+    LogError::Flush {
+        name: name.to_owned(),
+        text: phrase!("log-writer-stopped", "the writer thread has stopped"),
+    }
 }
 
 impl Drop for Writer {
@@ -84,7 +91,7 @@ struct Worker {
 
 impl Worker {
     fn serve(mut self, requests: &Receiver<Request>) {
-        let mut failed: Option<String> = None;
+        let mut failed: Option<Phrase> = None;
         while let Ok(first) = requests.recv() {
             let group: Vec<Request> =
                 std::iter::once(first).chain(requests.try_iter().take(MAX_GROUP - 1)).collect();
@@ -107,7 +114,7 @@ impl Worker {
 
     /// Runs a group of writes in one transaction. If the flush fails, returns its error text: no
     /// more writes may follow, because the disk may hold less than was written to it.
-    fn commit(&mut self, group: Vec<Request>) -> Option<String> {
+    fn commit(&mut self, group: Vec<Request>) -> Option<Phrase> {
         if let Err(error) = self.handle().and_then(|handle| handle.batch("BEGIN IMMEDIATE")) {
             return refuse(group, &error);
         }
@@ -186,13 +193,13 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 }
 
 /// Fails all writes of a group. Returns the text of a flush error.
-fn refuse(group: Vec<Request>, error: &LogError) -> Option<String> {
+fn refuse(group: Vec<Request>, error: &LogError) -> Option<Phrase> {
     for request in group {
         (request.finish)(Err(error.clone()));
     }
     match error {
         LogError::Flush { text, .. } => Some(text.clone()),
-        LogError::Deleted { .. } => Some("the file was deleted".to_owned()),
+        LogError::Deleted { .. } => Some(phrase!("log-file-deleted", "the file was deleted")),
         _ => None,
     }
 }

@@ -1,6 +1,6 @@
 //! Matrices of 32-bit floats, row by row.
 
-/// A matrix.
+/// A dense matrix of 32-bit floats, row by row.
 #[derive(Clone, Debug)]
 pub(super) struct Matrix {
     columns: usize,

@@ -78,11 +78,11 @@ impl MultilingualVectors {
     /// If one of them is not what it should be.
     pub fn load(name: &str, weights: &[u8], tokenizer: &[u8]) -> Result<Self, ModelError> {
         let pieces = Pieces::read(tokenizer)?;
-        let arrays = npz::read(weights);
-        let arrays = arrays.ok_or_else(|| ModelError::new(EXPECTED, "it is not an archive"))?;
+        let arrays =
+            npz::read(weights).ok_or_else(|| ModelError::new(EXPECTED, "it is not an archive"))?;
         let mut reader = Reader { arrays };
-        let table = (1..=PARTS).map(|part| reader.bytes(&format!("q{part}")));
-        let table = table.collect::<Result<_, _>>()?;
+        let table =
+            (1..=PARTS).map(|part| reader.bytes(&format!("q{part}"))).collect::<Result<_, _>>()?;
         let scales = reader.floats("scale")?.into_iter().zip(reader.floats("lo")?).collect();
         Ok(Self {
             name: name.to_owned(),
@@ -106,20 +106,23 @@ impl MultilingualVectors {
     fn vector(&self, tokens: &[u32]) -> Vec<f32> {
         let values = tokens.iter().flat_map(|&token| self.piece(token)).collect();
         let Some(pieces) = Matrix::new(SIZE, values) else { return Vec::new() };
-        let projected = pieces.times(&self.projection.weights, &self.projection.added);
+        let product = pieces.times(&self.projection.weights, &self.projection.added);
         let Norm { scale, shift } = &self.projection_norm;
-        let projected = projected.normalized(scale, shift, LEAST_VARIANCE);
+        let projected = product.normalized(scale, shift, LEAST_VARIANCE);
         let mut features = vec![pieces];
         for (at, convolution) in self.convolutions.iter().enumerate() {
             features.push(convolution.run(projected.part(at * WIDTH, WIDTH)));
         }
-        let features = Matrix::concat_columns(&features);
-        let features = features.normalized(&self.norm.scale, &self.norm.shift, LEAST_VARIANCE);
+        let joined = Matrix::concat_columns(&features).normalized(
+            &self.norm.scale,
+            &self.norm.shift,
+            LEAST_VARIANCE,
+        );
         #[expect(clippy::cast_precision_loss, reason = "a text has at most 200 tokens")]
         let count = tokens.len() as f32;
         // The sum of the projected pieces is the projection of their sum.
         let added: Vec<f32> = self.text.added.iter().map(|added| added * count).collect();
-        let text = features.sum().times(&self.text.weights, &added).scaled(count.sqrt().recip());
+        let text = joined.sum().times(&self.text.weights, &added).scaled(count.sqrt().recip());
         self.dense(&text)
     }
 

@@ -9,7 +9,7 @@ const LOCAL: [u8; 4] = *b"PK\x03\x04";
 /// The sizes of the fixed fields before an entry's name.
 const ENTRY_HEAD: usize = 46;
 const LOCAL_HEAD: usize = 30;
-/// The compression methods.
+/// The methods of the zip format that are read.
 const STORED: usize = 0;
 const DEFLATED: usize = 8;
 
@@ -48,8 +48,8 @@ pub(super) fn read(archive: &[u8]) -> Option<BTreeMap<String, Array>> {
         let entry = archive.get(at..).filter(|entry| entry.starts_with(&ENTRY))?;
         let field = |offset: usize, size: usize| number(entry, offset, size);
         let name_size = field(28, 2)?;
-        let name = entry.get(ENTRY_HEAD..ENTRY_HEAD + name_size)?;
-        let name = std::str::from_utf8(name).ok()?.trim_end_matches(".npy");
+        let file = entry.get(ENTRY_HEAD..ENTRY_HEAD + name_size)?;
+        let name = std::str::from_utf8(file).ok()?.trim_end_matches(".npy");
         let data = content(archive, field(42, 4)?, field(20, 4)?)?;
         let bytes = match field(10, 2)? {
             STORED => data.to_vec(),
@@ -104,20 +104,22 @@ pub(super) mod tests {
 
     /// Returns an archive with compressed entries.
     pub(crate) fn archive(entries: &[(&str, Vec<u8>)]) -> Vec<u8> {
-        let (mut out, mut directory) = (Vec::new(), Vec::new());
+        let mut out = Vec::new();
+        let mut directory = Vec::new();
         let long = |number: usize| u32::try_from(number).unwrap().to_le_bytes();
         let short = |number: usize| u16::try_from(number).unwrap().to_le_bytes();
         for (name, bytes) in entries {
             let packed = miniz_oxide::deflate::compress_to_vec(bytes, 1);
             let name = format!("{name}.npy");
-            let (sizes, names) =
-                ([long(packed.len()), long(bytes.len())].concat(), short(name.len()));
+            let sizes = [long(packed.len()), long(bytes.len())].concat();
+            let names = short(name.len());
             directory.extend([&ENTRY[..], &[0; 6], &short(DEFLATED), &[0; 8], &sizes].concat());
             directory.extend([&names[..], &[0; 12], &long(out.len()), name.as_bytes()].concat());
             out.extend([&LOCAL[..], &[0; 4], &short(DEFLATED), &[0; 8], &sizes].concat());
             out.extend([&names[..], &[0; 2], name.as_bytes(), &packed].concat());
         }
-        let (count, start) = (short(entries.len()), long(out.len()));
+        let count = short(entries.len());
+        let start = long(out.len());
         out.extend(&directory);
         out.extend(
             [&END[..], &[0; 4], &count, &count, &long(directory.len()), &start, &[0; 2]].concat(),
@@ -135,7 +137,7 @@ pub(super) mod tests {
         assert_eq!(arrays.remove("b").unwrap().into_bytes().unwrap(), [1, 2, 3]);
         // The last two bytes are the size of a comment, which is not read.
         for end in 0..archive.len() - 2 {
-            assert!(read(&archive[..end]).is_none(), "the first {end} bytes are no archive");
+            assert!(read(&archive[..end]).is_none(), "the first {end} bytes are not an archive");
         }
     }
 }

@@ -16,7 +16,7 @@ const END: u32 = 2;
 /// How much lower the score of an unknown character is than that of any piece.
 const UNKNOWN_PENALTY: f32 = 10.0;
 
-/// What stands for a space.
+/// The character that represents a space.
 const SPACE: char = '▁';
 
 /// The parts of the model file.
@@ -32,7 +32,7 @@ const CHARACTER_MAP: u64 = 2;
 #[derive(Debug)]
 pub(super) struct Pieces {
     pieces: FxHashMap<Box<str>, (u32, f32)>,
-    /// The most characters of a piece.
+    /// Maximum number of characters of a piece.
     longest: usize,
     unknown_score: f32,
     characters: CharacterMap,

@@ -12,11 +12,14 @@ use waterline::message::{Message, Wire};
 use waterline::validity::Violation;
 
 use super::Tool;
-use super::format::{Format, Marks};
+use super::format::{Format, Marks, Vendor};
 use super::options::Options;
 use super::read::{Reader, Refusal};
 use super::rendered::Rendered;
 use crate::answer::Decoder;
+
+/// The limit for a caller that sets none: this wire requires one.
+const ASSUMED_LIMIT: usize = 8_192;
 
 pub(super) struct Anthropic;
 
@@ -93,6 +96,14 @@ impl Format for Anthropic {
         "https://api.anthropic.com"
     }
 
+    fn vendor(&self) -> Option<Vendor> {
+        Some(Vendor {
+            key_variable: "ANTHROPIC_API_KEY",
+            default_model: Some("claude-sonnet-5"),
+            rank: 0,
+        })
+    }
+
     fn provider(&self) -> &'static str {
         "anthropic"
     }
@@ -111,8 +122,7 @@ impl Format for Anthropic {
     }
 
     fn settings(&self, model: &str, options: &Options) -> Vec<(&'static str, String)> {
-        // The only wire that requires a limit.
-        let limit = options.max_tokens.unwrap_or(8_192).to_string();
+        let limit = options.max_tokens.unwrap_or(ASSUMED_LIMIT).to_string();
         let temperature = options.temperature.map(|value| ("temperature", value.to_string()));
         let fields =
             [("model", json::quote(model)), ("max_tokens", limit), ("stream", "true".to_owned())];

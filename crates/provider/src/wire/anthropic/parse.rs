@@ -39,8 +39,7 @@ pub(super) fn system(json: &str, reader: &mut Reader) -> Option<Message> {
 }
 
 fn block(json: &str, reader: &mut Reader) -> Option<Part> {
-    let opaque =
-        || Some(Body::Opaque(Opaque { wire: Wire::ANTHROPIC, json: json.to_owned() }).into());
+    let opaque = || Some(Body::Opaque(Opaque::new(Wire::ANTHROPIC, json)).into());
     let Some(mut fields) = Fields::parse(json) else {
         reader.note(
             WarningKind::NullContent,

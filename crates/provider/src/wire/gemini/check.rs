@@ -19,8 +19,13 @@ pub(super) fn check(contents: &[&str]) -> Vec<Violation> {
             .map_or_else(|| "user".to_owned(), |lossy| lossy.text);
         let role = if role == "function" { "user".to_owned() } else { role };
         self::role(&mut findings, at, &role, &before);
-        let parts = fields.get("parts").and_then(json::elements).unwrap_or_default();
-        let parts: Vec<Fields<'_>> = parts.into_iter().filter_map(Fields::parse).collect();
+        let parts: Vec<Fields<'_>> = fields
+            .get("parts")
+            .and_then(json::elements)
+            .unwrap_or_default()
+            .into_iter()
+            .filter_map(Fields::parse)
+            .collect();
         if parts.is_empty() {
             findings.report(at, "V6", phrase!("violation-no-parts", "a turn without parts"));
         }

@@ -11,7 +11,7 @@ use waterline::message::{Message, Wire};
 use waterline::validity::Violation;
 
 use super::Tool;
-use super::format::{Format, Marks};
+use super::format::{Format, Marks, Vendor};
 use super::options::{Options, Shape};
 use super::read::{Reader, Refusal};
 use super::rendered::Rendered;
@@ -87,6 +87,14 @@ impl Format for Gemini {
 
     fn default_base(&self) -> &'static str {
         "https://generativelanguage.googleapis.com"
+    }
+
+    fn vendor(&self) -> Option<Vendor> {
+        Some(Vendor {
+            key_variable: "GEMINI_API_KEY",
+            default_model: Some("gemini-2.5-pro"),
+            rank: 2,
+        })
     }
 
     fn provider(&self) -> &'static str {

@@ -66,7 +66,7 @@ fn parts(parts: Option<&str>, reader: &mut Reader) -> Vec<Part> {
 }
 
 fn part(json: &str, reader: &mut Reader) -> Option<Part> {
-    let opaque = || Some(Body::Opaque(Opaque { wire: Wire::GEMINI, json: json.to_owned() }).into());
+    let opaque = || Some(Body::Opaque(Opaque::new(Wire::GEMINI, json)).into());
     let Some(mut fields) = Fields::parse(json) else { return opaque() };
     // A signature may come with an empty text at the end of a stream; keep it unchanged.
     if fields.get("text") == Some("\"\"") && fields.get("thoughtSignature").is_some() {
@@ -75,7 +75,7 @@ fn part(json: &str, reader: &mut Reader) -> Option<Part> {
     if fields.len() == 1 && fields.get("text").is_some_and(json::is_null) {
         reader.note(
             WarningKind::NullContent,
-            phrase!("warning-null-text", "a null text was omitted"),
+            phrase!("warning-null-text", "a null text part was omitted"),
         );
         return None;
     }

@@ -12,7 +12,7 @@ use waterline::model::Models;
 use waterline::validity::Violation;
 
 use super::Tool;
-use super::format::{Format, Marks};
+use super::format::{Format, Marks, Vendor};
 use super::options::{Options, Shape, bearer, schema_fields, shape_kind};
 use super::read::{Reader, Refusal};
 use super::rendered::Rendered;
@@ -61,6 +61,10 @@ impl Format for OpenaiChat {
 
     fn default_base(&self) -> &'static str {
         "https://api.openai.com/v1"
+    }
+
+    fn vendor(&self) -> Option<Vendor> {
+        Some(Vendor { key_variable: "OPENAI_API_KEY", default_model: Some("gpt-5.6"), rank: 1 })
     }
 
     fn provider(&self) -> &'static str {

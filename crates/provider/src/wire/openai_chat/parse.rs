@@ -26,7 +26,7 @@ pub(super) fn message(json: &str, reader: &mut Reader) -> Result<Message, Refusa
     }
     if let Some(text) = fields.get("refusal").filter(|value| json::string(value).is_some()) {
         let json = json::object([("type", json::quote("refusal")), ("refusal", text.to_owned())]);
-        parts.push(Body::Opaque(Opaque { wire: Wire::OPENAI_CHAT, json }).into());
+        parts.push(Body::Opaque(Opaque::new(Wire::OPENAI_CHAT, json)).into());
     }
     // The legacy call without an id; its result names the function.
     if let Some(function) = fields.get("function_call").and_then(Fields::parse) {
@@ -53,7 +53,7 @@ fn content(fields: &mut Fields<'_>, role: Role, reader: &mut Reader) -> Vec<Part
 }
 
 fn part(json: &str, reader: &mut Reader) -> Option<Part> {
-    let opaque = || Body::Opaque(Opaque { wire: Wire::OPENAI_CHAT, json: json.to_owned() }).into();
+    let opaque = || Body::Opaque(Opaque::new(Wire::OPENAI_CHAT, json)).into();
     let Some(mut fields) = Fields::parse(json) else {
         // Some clients put bare strings into the list.
         return json::string(json).map(|lossy| Part::text(reader.text(lossy)));

@@ -5,8 +5,8 @@ use waterline::json::{self, Fields};
 /// Returns one event with the whole answer: a chunk whose delta is the message.
 pub(super) fn events(body: &str) -> Vec<String> {
     let chunk = Fields::parse(body).and_then(|fields| {
-        let choices = json::elements(fields.get("choices")?)?;
-        let choices: Vec<String> = choices.into_iter().filter_map(choice).collect();
+        let choices: Vec<String> =
+            json::elements(fields.get("choices")?)?.into_iter().filter_map(choice).collect();
         let set = |(name, value): (&str, &str)| match name {
             "choices" => (name.to_owned(), json::array(&choices)),
             _ => (name.to_owned(), value.to_owned()),

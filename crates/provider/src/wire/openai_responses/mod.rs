@@ -11,7 +11,7 @@ use waterline::message::{Message, Wire};
 use waterline::validity::Violation;
 
 use super::Tool;
-use super::format::{Format, Marks};
+use super::format::{Format, Marks, Vendor};
 use super::options::{Options, Shape, bearer, schema_fields, shape_kind};
 use super::read::{Reader, Refusal};
 use super::rendered::Rendered;
@@ -74,6 +74,10 @@ impl Format for OpenaiResponses {
 
     fn default_base(&self) -> &'static str {
         "https://api.openai.com/v1"
+    }
+
+    fn vendor(&self) -> Option<Vendor> {
+        Some(Vendor { key_variable: "OPENAI_API_KEY", default_model: None, rank: 1 })
     }
 
     fn provider(&self) -> &'static str {

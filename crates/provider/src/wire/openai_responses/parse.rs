@@ -34,7 +34,7 @@ pub(super) fn item(json: &str, reader: &mut Reader) -> Result<Message, Refusal> 
 
 /// Wraps an item that other wires do not have, or a reference to one stored by the provider.
 fn opaque(json: &str, reader: &Reader) -> Message {
-    let opaque = Opaque { wire: Wire::OPENAI_RESPONSES, json: json.to_owned() };
+    let opaque = Opaque::new(Wire::OPENAI_RESPONSES, json);
     reader.message(Role::Assistant, vec![Body::Opaque(opaque).into()], Fields::default())
 }
 
@@ -66,9 +66,7 @@ fn message(mut fields: Fields<'_>, reader: &mut Reader) -> Result<Message, Refus
 }
 
 fn part(json: &str, reader: &mut Reader) -> Option<Part> {
-    let opaque = || {
-        Some(Body::Opaque(Opaque { wire: Wire::OPENAI_RESPONSES, json: json.to_owned() }).into())
-    };
+    let opaque = || Some(Body::Opaque(Opaque::new(Wire::OPENAI_RESPONSES, json)).into());
     let Some(mut fields) = Fields::parse(json) else { return opaque() };
     match kind(&fields).as_str() {
         "input_text" | "output_text" | "text" => {

@@ -22,7 +22,7 @@ pub(super) enum Container {
 
 /// A code block.
 pub(super) struct Code {
-    /// The opening fence; none if the block is indented.
+    /// The opening fence; `None` if the block is indented.
     pub(super) fence: Option<Fence>,
     pub(super) language: Option<&'static Language>,
 }
@@ -75,7 +75,7 @@ impl Renderer<'_> {
     pub(super) fn end_table(&mut self, range: &Range<usize>) {
         let Some(table) = self.table.take() else { return };
         self.go_to_start(range);
-        // If there is no room for it, its lines are shown unchanged.
+        // If it does not fit, its lines are shown unchanged.
         let Some(table_rows) = table.rows(self.limit.saturating_sub(columns(&self.prefix())))
         else {
             return;

@@ -66,6 +66,9 @@ pub(super) const fn is_reference(kind: LinkType) -> bool {
     matches!(kind, LinkType::Reference | LinkType::Collapsed | LinkType::Shortcut)
 }
 
+/// The further indentation of a line of code that is continued.
+const CONTINUED: usize = 2;
+
 impl Renderer<'_> {
     pub(super) fn text(&mut self, text: &str, range: &Range<usize>) {
         self.go_to_start(range);
@@ -88,7 +91,13 @@ impl Renderer<'_> {
                 self.push(indent, Style::new());
                 self.push_code(language, code);
             }
-            self.open().at = Break::Anywhere;
+            let start = code.len() - code.trim_start_matches(' ').len();
+            let hang = Span::plain(" ".repeat(indent.len() + start + CONTINUED));
+            let line_of_code = self.open();
+            line_of_code.at = Break::Anywhere;
+            if !code.is_empty() {
+                line_of_code.hang.push(hang);
+            }
             if line.ends_with('\n') {
                 self.state_before = self.state;
                 self.go_to(self.lines.len() + 1);
