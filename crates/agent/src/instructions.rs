@@ -97,9 +97,9 @@ impl InstructionFiles {
     }
 }
 
-/// Returns the paths of the files that may exist in a project, relative to its root, with the
-/// files that they import. Returns also the imports that lead out or to nothing, each with the file
-/// that names it.
+/// Returns the paths of the files that may exist in a project, relative to its root, with the files
+/// that they import. Also returns the imports that lead out of the project or do not exist, each
+/// with the file that names it.
 fn paths(root: &Path, directory: &Path) -> (Vec<PathBuf>, Vec<(PathBuf, String)>) {
     let inside = directory.strip_prefix(root).unwrap_or(Path::new(""));
     let mut directories = vec![PathBuf::new()];

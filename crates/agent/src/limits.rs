@@ -8,7 +8,7 @@ use crate::reason::EndReason;
 /// runs away; a coding task takes up to a hundred.
 const STEPS: usize = 200;
 
-/// The same for the policies that reproduce an agent with a limit of its own.
+/// The default for policies that reproduce an agent which has its own limit.
 const STEPS_OF_POLICY: [(&str, usize); 1] = [("chat", 15)];
 
 /// Limits on the work of an agent.

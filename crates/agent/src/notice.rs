@@ -39,12 +39,12 @@ pub enum Notice {
     InstructionsChanged(Vec<String>),
     /// These instruction files are too long to be sent as a whole.
     InstructionsTruncated(Vec<String>),
-    /// Tools are described to the model in short, because all definitions take too much of the
-    /// window.
+    /// Some tools are described to the model only briefly, because all definitions take too much of
+    /// the window.
     ToolsInShort {
         /// How many tools.
         count: usize,
-        /// The definitions may take one part of this many of the window.
+        /// The definitions may take at most 1/`share` of the window.
         share: usize,
     },
     /// Of the setting `summarization`, `token_threshold` is below `max_tokens`.
@@ -111,7 +111,7 @@ impl fmt::Display for Notice {
                 write!(
                     f,
                     "the tool definitions take more than 1/{share} of the window; {count} {are} \
-                     described to the model in short"
+                     described to the model only briefly"
                 )
             }
             Self::TokenThreshold { threshold, max } => write!(

@@ -35,7 +35,7 @@ const MAX_QUOTES: usize = 4;
 /// How to connect a real model, which the offline model adds to its description of itself.
 #[derive(Clone, Debug, Default)]
 pub struct Hints {
-    /// For a question in English or another language without a text.
+    /// For questions in English, or in a language without its own hints.
     pub english: String,
     /// In Chinese, for questions in Chinese.
     pub chinese: String,

@@ -117,7 +117,7 @@ impl fmt::Debug for Validator {
 }
 
 impl Validator {
-    /// Returns what does not match, each with its path in the value.
+    /// Returns the mismatches, each with its path in the value.
     fn errors(&self, value: &Value) -> Vec<String> {
         let mut found = Vec::new();
         if let Err(error) = self.schemas.validate(value, self.root) {

@@ -167,7 +167,8 @@ pub fn quoted(argument: &str) -> String {
     }
 }
 
-/// Returns the user that the environment names. `.env` may come from someone else and names none.
+/// Returns the user that the environment names. The `.env` file may come from someone else, so it
+/// cannot name one.
 pub fn user_of_environment() -> Option<String> {
     environment().variable("WATERLINE_USER")
 }

@@ -70,7 +70,7 @@ impl Database {
         self.open_existing_with(&Options::default())
     }
 
-    /// The same for a command that reports damage and saves what is readable.
+    /// Like [`Self::open_existing`], for a command that reports damage and saves what is readable.
     pub fn open_damaged(&self) -> Result<Log> {
         self.open_existing_with(&Options::default().with_salvage(true))
     }

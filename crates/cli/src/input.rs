@@ -29,7 +29,7 @@ pub struct Input {
     /// A document and the sessions of another program, which are read once; lines are read as they
     /// are needed.
     read: Option<Vec<Conversation>>,
-    /// The stored session that it is, if it is one.
+    /// The stored session, if the input is one.
     session: Option<Session>,
     /// Whether it is a session file of another program.
     is_session_file: bool,

@@ -207,10 +207,9 @@ impl Project {
     }
 }
 
-/// Returns the project that a session worked in last, also if the user says where the next one
-/// works. A fork without a message of its own belongs where the session does from which it was
-/// forked, if that is among `all`. None if it is not known: an imported session worked nowhere
-/// here.
+/// Returns the project that a session worked in last, even if the user chose another directory for
+/// this run. A fork without messages of its own belongs to the project of its parent, if `all`
+/// contains the parent. Returns `None` if the project is unknown, as for an imported session.
 pub fn project_of(session: &Session, all: &[Session], config: &Config) -> Option<Project> {
     // State that does not parse is reported when the session is opened.
     let Some(place) = Local::of(session).ok()?.place else {

@@ -39,7 +39,7 @@ const NO_TERMINAL: &str = "no one is available to approve it; the user can start
                            which approves all calls except critical ones, commands without a \
                            sandbox, and protected paths";
 
-/// The same if the user started with `--yes`, or it would not help.
+/// The result of such a call if the user started with `--yes`, or if `--yes` would not help.
 const NOT_COVERED: &str = "no one is available to approve it, and --yes does not cover critical \
                            calls, commands without a sandbox, or protected paths";
 

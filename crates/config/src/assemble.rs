@@ -141,8 +141,8 @@ impl Assembly {
         Ok(agent)
     }
 
-    /// Returns whether the caller or the config names the model. Otherwise it is chosen by what is
-    /// there, and the offline model is what remains.
+    /// Returns whether the caller or the config names the model. Otherwise it depends on the keys
+    /// and servers that are available, and the offline model is the last resort.
     #[must_use]
     pub fn names_model(&self) -> bool {
         let config = &self.config;
@@ -163,7 +163,7 @@ impl Assembly {
     }
 }
 
-/// What applies to a session because of its user and of what it used before.
+/// The preferences of a session's user, and the model that the session used before.
 struct Preferred {
     /// The config with the preferences that apply.
     config: Config,

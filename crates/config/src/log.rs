@@ -19,9 +19,9 @@ const MAX_CACHE: u32 = 1_048_576;
 pub struct LogSettings {
     /// Connections to PostgreSQL; with SQLite, threads that read at the same time.
     pub connections: Option<usize>,
-    /// Operations that may wait or run. Further ones wait until the log has done some.
+    /// Maximum number of operations that are queued or running. Further callers wait.
     pub queue: Option<usize>,
-    /// KiB of memory for the pages of an SQLite file, of each connection.
+    /// Page cache of each SQLite connection, in KiB.
     pub cache: Option<u32>,
 }
 

@@ -82,7 +82,8 @@ impl<'a> Models<'a> {
             (None, None, Some(base)) => {
                 let servers = [("the server", base.trim_end_matches('/').trim_end_matches("/v1"))];
                 let Some(mut found) = local::find(&servers).await else {
-                    // A server that cannot be reached is another error than one without a list.
+                    // An unreachable server is a different error from one that does not list its
+                    // models.
                     local::reach(&base).await?;
                     return Err(ConfigError::NoModel { base });
                 };

@@ -1,4 +1,4 @@
-//! How to connect a real model, which the offline model says of itself.
+//! The hints on connecting a real model that the offline model gives when it describes itself.
 
 use serde::Deserialize;
 use waterline_agent::Hints;

@@ -86,9 +86,9 @@ impl Context {
         self.next(Request::default())
     }
 
-    /// As [`Context::plan`], for a policy that quotes earlier messages (the stage `recall`):
-    /// `passages` are those that fit the newest user message, best first. Without them the stage
-    /// searches the history by words. [`Policy::search`] says how many are needed.
+    /// Like [`Context::plan`], with passages of earlier messages for the stage `recall` to quote:
+    /// those that fit the newest user message, best first. [`Policy::search`] says how many are
+    /// needed. With [`Context::plan`] the stage searches the history by words instead.
     pub fn plan_with(&mut self, passages: Vec<Passage>) -> Next<'_> {
         self.next(Request { passages: Some(passages), ..Request::default() })
     }
@@ -253,11 +253,11 @@ struct Request {
     fold: Option<(FoldLevel, Reasons)>,
     /// `None` if they were not searched for.
     passages: Option<Vec<Passage>>,
-    /// The summaries with those that were made for this plan; `None` if none was.
+    /// All summaries, including those made for this plan; `None` if none was made for it.
     summaries: Option<Vec<Summary>>,
 }
 
-/// Adds a summary in place of those that cover only messages that it covers too.
+/// Adds a summary and removes those that it supersedes: all their messages are covered by it too.
 fn add_summary(summaries: &mut Vec<Summary>, summary: Summary) {
     let is_covered =
         |known: &Summary| known.sources.iter().all(|source| summary.sources.contains(source));

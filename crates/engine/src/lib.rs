@@ -14,8 +14,8 @@
 //! # Ok::<(), waterline::PolicyError>(())
 //! ```
 //!
-//! Most applications need only what is at the root. The public modules have the rest, for own
-//! stages, own storage and exact control: the path of a message is [`message`] → [`tokens`],
+//! Most applications need only what is at the root. The public modules have the rest, for custom
+//! stages, custom storage and exact control: the path of a message is [`message`] → [`tokens`],
 //! [`model`] → [`history`] (atoms, tokens, values) → [`summary`] → [`stage`] → [`policy`] →
 //! [`plan`] → [`Context`], and each uses only those before it. Hidden modules are for the sibling
 //! crates. This crate does no I/O, reads no clock and contains no vendor's JSON.

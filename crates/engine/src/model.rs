@@ -63,7 +63,7 @@ pub struct Model {
     /// The price of a prompt token written to the cache, relative to an uncached one.
     #[serde(default = "one")]
     pub cache_write: f64,
-    /// The fewest tokens of a prefix that is cached.
+    /// The minimum number of tokens for a prefix to be cached.
     #[serde(default)]
     pub cache_minimum: usize,
     /// The seconds for which a cached prefix is kept; 0 if unknown.

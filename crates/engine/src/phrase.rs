@@ -55,7 +55,7 @@ impl fmt::Debug for Phrase {
     }
 }
 
-/// So that parsers of arguments can return one.
+/// Lets argument parsers return a phrase as their error.
 impl std::error::Error for Phrase {}
 
 /// A text without a translation, such as one of another library or of a user's own stage.

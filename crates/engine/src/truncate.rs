@@ -38,7 +38,7 @@ impl<'a> Truncation<'a> {
         self
     }
 
-    /// Says that the text was truncated before, so that its length is not the whole length.
+    /// Sets what an earlier truncation left out, so that the marker counts from the whole text.
     #[must_use]
     pub const fn after(mut self, earlier: Option<&'a Truncated>) -> Self {
         self.earlier = earlier;

@@ -1,4 +1,5 @@
-//! Warnings about irregular content. It is not an error: it is repaired, and a warning says how.
+//! Warnings about irregular content. Irregular content is not an error: it is repaired, and a
+//! warning says how.
 
 use std::fmt;
 
@@ -34,7 +35,7 @@ pub enum WarningKind {
     NullContent,
     /// A text that is empty or only white space.
     BlankText,
-    /// A message without content is not sent.
+    /// A message without content, which is not sent.
     EmptyMessage,
     /// Half of a UTF-16 surrogate pair.
     LoneSurrogate,

@@ -80,7 +80,7 @@ fn reasons_in(column: &str) -> Reasons {
 }
 
 fn column_of(reasons: &Reasons) -> String {
-    // Names and numbers: they can always be written.
+    // Reasons are names and numbers, so serializing them cannot fail.
     serde_json::to_string(reasons).unwrap_or_default()
 }
 

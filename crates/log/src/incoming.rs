@@ -30,13 +30,13 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    /// Creates one from a message. Stores its raw bytes, or its parts if it has none.
+    /// Prepares a message for appending: its raw bytes, or its parts if it has none.
     #[must_use]
     pub fn of(message: &Message, counter: &Counter) -> Self {
         Self::counted(message, counter.message(message), counter)
     }
 
-    /// Creates one from a message whose tokens were already counted by `counter`.
+    /// Prepares a message whose tokens were already counted by `counter`.
     #[must_use]
     pub fn counted(message: &Message, tokens: usize, counter: &Counter) -> Self {
         let (encoding, bytes) = stored_form(message);
@@ -51,7 +51,7 @@ impl Incoming {
         }
     }
 
-    /// Creates one from bytes that cannot be parsed. They are stored and counted as text.
+    /// Prepares bytes that cannot be parsed. They are stored and counted as text.
     #[must_use]
     pub fn unread(role: Role, bytes: Vec<u8>, counter: &Counter) -> Self {
         let text = String::from_utf8_lossy(&bytes).into_owned();

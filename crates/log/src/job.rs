@@ -1,5 +1,5 @@
 //! Background jobs that survive crashes. A background summary is a job of its session: the process
-//! that holds the session makes it, and the next one does if that process ends before
+//! that holds the session makes it, or the next one if that process ends first
 //! (docs/decisions/0029).
 
 use crate::error::Result;

@@ -1,4 +1,4 @@
-//! Finds a session by what a user typed of its id, or the session used last.
+//! Finds a session by the part of its id that a user typed, or the session used last.
 
 use crate::error::{LogError, Result};
 use crate::log::Log;

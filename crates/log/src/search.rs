@@ -66,10 +66,10 @@ impl Log {
     /// Searches the messages and artifacts of one session, or of all, and returns at most `limit`
     /// results, best first.
     ///
-    /// What contains all terms of the query comes first, then what contains some of them. A term
-    /// that ends in `*` matches by prefix. The terms of Chinese, Japanese and Korean text are its
-    /// pairs of characters, so a question finds a statement that shares words with it. Artifacts
-    /// are found through the messages that name them.
+    /// Results that contain all terms of the query come first, then those that contain some of
+    /// them. A term that ends in `*` matches by prefix. The terms of Chinese, Japanese and Korean
+    /// text are its pairs of characters, so a question finds a statement that shares words with it.
+    /// Artifacts are found through the messages that name them.
     ///
     /// # Errors
     /// If the session does not exist.
@@ -84,7 +84,7 @@ impl Log {
     }
 
     /// Searches the sessions of a user as [`Log::search`] does, or the sessions without a user.
-    /// However many messages of other users match, they take no place among the results.
+    /// Matches in messages of other users never displace results.
     ///
     /// # Errors
     /// If the log cannot be read.

@@ -64,7 +64,7 @@ pub(crate) fn read(connection: &mut dyn Connection, name: &str) -> Result<Vec<u8
     read_from(connection, "toolset", name)
 }
 
-/// Reads definitions from the table as a query names it.
+/// Reads definitions. `table` is the name of their table in the query.
 pub(crate) fn read_from(
     connection: &mut dyn Connection,
     table: &str,

@@ -128,7 +128,7 @@ impl Log {
         })
     }
 
-    /// Deletes the vectors of an encoder, and returns the number of those of messages.
+    /// Deletes the vectors of an encoder, and returns how many vectors of messages it deleted.
     ///
     /// # Errors
     /// If the log cannot be written.

@@ -49,7 +49,7 @@ impl Workers {
         }
     }
 
-    /// Waits for a place in the queue. Returns `None` if there will be none.
+    /// Waits for a place in the queue. Returns `None` once the pool is closed.
     pub(crate) async fn permit(&self) -> Option<Permit> {
         Arc::clone(&self.permits).acquire_owned().await.ok().map(Permit)
     }

@@ -12,7 +12,7 @@ const K1: f64 = 0.9;
 const B: f64 = 0.6;
 /// The share of a neighbor's score, at distance one and two.
 const NEIGHBORS: [f64; 2] = [0.3, 0.1];
-/// The share of a topic that the next message has.
+/// The share of a topic's value that carries over to the next message.
 const TOPIC: f64 = 0.96;
 /// The number of messages that the score of a session is computed from.
 const SESSION_BEST: usize = 3;

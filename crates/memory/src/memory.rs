@@ -51,8 +51,8 @@ impl Memory {
         }
     }
 
-    /// Returns the memory for a session that belongs to `owner`: if this one is not of a user, that
-    /// of the owner.
+    /// Returns the memory for a session that belongs to `owner`: the owner's own, if users have
+    /// directories below this root; otherwise this one.
     #[must_use]
     pub fn of_owner(&self, owner: Option<&str>) -> Self {
         match owner {
@@ -181,7 +181,7 @@ impl Memory {
         self.cache.get(|| self.stamps(), || self.lines())
     }
 
-    /// Returns what changes when one of the files does.
+    /// Returns the stamps of all files, which differ after a file has changed.
     fn stamps(&self) -> io::Result<Vec<Stamp>> {
         let mut files = vec![self.notes.path()];
         files.extend(self.daily.files()?);

@@ -52,7 +52,7 @@ impl Searchable {
     }
 }
 
-/// What changes when a file does.
+/// A stamp of a file, which differs after the file has changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     path: PathBuf,

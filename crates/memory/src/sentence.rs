@@ -12,7 +12,7 @@ pub(crate) struct Ends {
 /// Full stops, exclamation and question marks.
 pub(crate) const FULL: Ends =
     Ends { before_space: &['.', '!', '?'], anywhere: &['。', '！', '？'] };
-/// The same, and semicolons.
+/// Full stops, exclamation marks, question marks and semicolons.
 pub(crate) const CLAUSES: Ends =
     Ends { before_space: &['.', '!', '?', ';'], anywhere: &['。', '！', '？', '；'] };
 

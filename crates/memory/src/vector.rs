@@ -35,7 +35,7 @@ pub trait Encoder: Send + Sync {
 pub enum TextKind {
     /// A message, as `text_to_encode` returns it.
     Message,
-    /// A text that searches.
+    /// A search query.
     Question,
 }
 
@@ -58,8 +58,8 @@ impl EncodeError {
     }
 }
 
-/// Returns what an encoder reads of a message; nothing if it gets no vector. Messages that no human
-/// wrote get none: they are long, and keywords find them.
+/// Returns the text of a message that an encoder reads, or `None` if the message gets no vector.
+/// Messages that no human wrote get none: they are long, and keywords find them.
 #[must_use]
 pub fn text_to_encode<'a>(speaker: &str, text: &'a str) -> Option<Cow<'a, str>> {
     let kind = Speaker::named(speaker);

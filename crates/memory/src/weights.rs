@@ -25,7 +25,7 @@ pub struct Weights {
     pub preference: f64,
     /// Its vector is close to the question's.
     pub dense: f64,
-    /// The vectors of its neighbors are.
+    /// The vectors of its neighbors are close to the question's.
     pub dense_near: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Describes why a connection failed, as the system does and not as the HTTP library does.
+//! Describes why a connection failed, in the words of the system instead of the HTTP library.
 
 use std::error::Error;
 use std::io::{self, ErrorKind};
@@ -104,7 +104,7 @@ fn timed_out() -> Phrase {
     phrase!("connection-timed-out", "timed out")
 }
 
-/// Returns the cause of an error of the system, which other such errors may wrap.
+/// Returns the cause of an I/O error, or of the I/O error that it wraps.
 fn io_cause(error: &(dyn Error + 'static)) -> Option<Phrase> {
     let error = error.downcast_ref::<io::Error>()?;
     kind_cause(error.kind()).or_else(|| io_cause(error.get_ref()?))

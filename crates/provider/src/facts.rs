@@ -18,6 +18,9 @@ const LOCAL_TIMEOUT: Duration = Duration::from_millis(400);
 /// The timeout for any other server.
 const REMOTE_TIMEOUT: Duration = Duration::from_secs(4);
 
+/// Maximum length of a response. The list of a provider with hundreds of models has about 1 MB.
+const MAX_BYTES: usize = 1 << 24;
+
 /// The fields of an entry in `/v1/models` that hold the window: vLLM and SGLang, OpenRouter and
 /// Together, Groq, Mistral.
 const WINDOW_FIELDS: [&str; 4] =
@@ -90,8 +93,8 @@ impl Asker {
             .await
     }
 
-    /// Checks that a server responds at the base address, which errors show as `shown`. One that
-    /// responds late passes.
+    /// Checks that a server can be reached at the base address, which errors show as `shown`. A
+    /// server that is slow to respond passes.
     pub(crate) async fn reach(&self, shown: &str) -> Result<(), CallError> {
         let Err(error) = self.client.get(&self.base).send().await else { return Ok(()) };
         match connect_error(&self.client, shown.to_owned(), &error).await {
@@ -111,8 +114,15 @@ impl Asker {
         let sent = request.send().await.inspect_err(|error| {
             self.is_unreachable.fetch_or(is_refused(error), Ordering::Relaxed);
         });
-        let response = sent.ok().filter(|response| response.status().is_success())?;
-        serde_json::from_slice(&response.bytes().await.ok()?).ok()
+        let mut response = sent.ok().filter(|response| response.status().is_success())?;
+        let mut bytes = Vec::new();
+        while let Some(chunk) = response.chunk().await.ok()? {
+            bytes.extend_from_slice(&chunk);
+            if bytes.len() > MAX_BYTES {
+                return None;
+            }
+        }
+        serde_json::from_slice(&bytes).ok()
     }
 
     /// Whether the server may be one that people run themselves: those are used over plain HTTP.

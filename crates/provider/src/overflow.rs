@@ -87,7 +87,7 @@ const NOT_OVERFLOW: &[&str] = &[
     "tokens per minute",
 ];
 
-/// How such errors may start.
+/// Prefixes of such errors.
 const NOT_OVERFLOW_PREFIXES: &[&str] = &["throttling error:", "service unavailable:"];
 
 /// Reads an overflow from a provider's error; `None` for any other error. `status` is the HTTP

@@ -23,7 +23,7 @@ pub struct PlanLine<'a> {
     pub model: Option<&'a str>,
     /// Why the context was folded, if it was.
     pub fold: Option<String>,
-    /// The same as data.
+    /// The reasons for the fold, as data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fold_reasons: Option<&'a Reasons>,
     /// The messages in the format of the wire.
@@ -69,7 +69,7 @@ pub struct Planned<'a> {
 }
 
 impl<'a> Planned<'a> {
-    /// Creates one from a context and its slots, without the names of a policy and a model.
+    /// Describes a plan by its context and slots, without the names of a policy and a model.
     #[must_use]
     pub const fn new(
         id: &'a str,

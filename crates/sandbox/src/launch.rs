@@ -36,7 +36,7 @@ const NOT_STARTED: u8 = 126;
 /// How often the limits of a command are checked.
 const LIMIT_INTERVAL: Duration = Duration::from_millis(250);
 
-/// How often a command that waits for another one looks whether that has ended.
+/// How often a command that waits for another one checks whether that one has ended.
 const LOCK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Variables that tell programs which proxy to use.
@@ -95,7 +95,7 @@ fn supervise(spec: LaunchSpec, command: &[OsString]) -> Result<u8, String> {
     let least_free = LeastFree::new(&rules);
     let raised_score = RaisedScore::new();
     let is_entered = enter_namespaces(&spec)?;
-    // Contents that are kept instead of mounts must not be those of another command.
+    // Without mounts, the guard keeps copies, which must not contain another command's changes.
     let turn = if is_entered { Vec::new() } else { take_turn(&rules.guarded)? };
     let guard = (!rules.guarded.is_empty()).then(|| {
         Guard::new(&rules, spec.user.clone(), |paths| match is_entered {

@@ -12,8 +12,8 @@ use crate::rules::Rules;
 /// The first argument of a re-executed program. The spec as JSON, `--` and the command follow.
 pub(crate) const LAUNCH_ARGUMENT: &str = "sandbox-exec";
 
-/// The arguments after [`LAUNCH_ARGUMENT`] of processes that only try something: to enter their
-/// namespaces, and to make all mounts read-only in them.
+/// The arguments after [`LAUNCH_ARGUMENT`] of probe processes, which only test whether they can
+/// enter namespaces, and whether they can make all mounts in them read-only.
 pub(crate) const PROBE_NAMESPACES: &str = "probe-namespaces";
 pub(crate) const PROBE_MOUNTS: &str = "probe-mounts";
 
@@ -34,8 +34,8 @@ pub(crate) struct LaunchSpec {
     pub(crate) user: UserFiles,
 }
 
-/// What a supervisor found out about the command. It writes it to its standard input, a socket
-/// whose other end the host holds.
+/// The findings of a supervisor about its command. The supervisor writes them to its standard
+/// input, a socket whose other end the host holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Report {
     pub(crate) exceeded: Option<ExceededLimit>,

@@ -3,7 +3,7 @@
 
 mod network;
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -91,10 +91,11 @@ const CHANGES: [&str; 12] = [
     "tee: ",
 ];
 
-/// Returns what the sandbox may have refused to a command. If it succeeded, only messages count
-/// that nothing else explains: those of a program whose output went through a pipe.
+/// Returns what the sandbox may have refused to a command that started in `directory`. If it
+/// succeeded, only messages that nothing else explains count: a pipeline succeeds even if one of
+/// its earlier programs was refused something.
 #[must_use]
-pub(crate) fn find(output: &str, rules: &Rules, succeeded: bool) -> Vec<Refusal> {
+pub(crate) fn find(output: &str, rules: &Rules, directory: &Path, succeeded: bool) -> Vec<Refusal> {
     let mut start = output.len().saturating_sub(MAX_BYTES);
     while !output.is_char_boundary(start) {
         start += 1;
@@ -106,8 +107,8 @@ pub(crate) fn find(output: &str, rules: &Rules, succeeded: bool) -> Vec<Refusal>
     let mut found: Vec<Refusal> = Vec::new();
     for line in output.lines() {
         let lower = line.trim_end().to_lowercase();
-        let refusal =
-            path_refusal(line, &lower, rules, succeeded).or_else(|| network.refusal(&lower));
+        let refusal = path_refusal(line, &lower, rules, directory, succeeded)
+            .or_else(|| network.refusal(&lower));
         found.extend(refusal.filter(|refusal| !found.contains(refusal)));
         if found.len() == MAX_REFUSALS {
             break;
@@ -127,7 +128,13 @@ pub(crate) fn remove_vague(refused: &mut Vec<Refusal>) {
 }
 
 /// Returns the refusal of a path that a line reports. `lower` is the line in lower case.
-fn path_refusal(line: &str, lower: &str, rules: &Rules, strictly: bool) -> Option<Refusal> {
+fn path_refusal(
+    line: &str,
+    lower: &str,
+    rules: &Rules,
+    directory: &Path,
+    strictly: bool,
+) -> Option<Refusal> {
     let has = |messages: &[&str]| {
         let is_match = |message: &&str| match strictly {
             true => is_whole(lower, message),
@@ -135,7 +142,10 @@ fn path_refusal(line: &str, lower: &str, rules: &Rules, strictly: bool) -> Optio
         };
         messages.iter().any(is_match)
     };
-    let refused = |write| paths(line).find_map(|path| refused_path(Path::new(path), rules, write));
+    let refused = |write| {
+        let mut absolutes = paths(line).filter_map(|path| absolute(Path::new(path), directory));
+        absolutes.find_map(|path| refused_path(path, rules, write))
+    };
     if has(&READ_ONLY) {
         // Outside, the attributes of files are read-only.
         let named = paths(line).find_map(|path| protected::name_of(Path::new(path)));
@@ -147,8 +157,8 @@ fn path_refusal(line: &str, lower: &str, rules: &Rules, strictly: bool) -> Optio
     }
 }
 
-/// Returns whether a message ends a line, but for what it is about. In other lines, such as those
-/// of a source file, it may be quoted.
+/// Returns whether a message ends a line, apart from the path or name that may follow it. In other
+/// lines, such as those of a source file, it may be quoted.
 fn is_whole(lower: &str, message: &str) -> bool {
     let Some((_, rest)) = lower.rsplit_once(message) else { return false };
     let about = rest.strip_prefix([':', ',', ' ']).unwrap_or_default();
@@ -163,12 +173,8 @@ fn protected_refusal(name: &'static str) -> Refusal {
 }
 
 /// Returns the refusal of an absolute path, if the rules do not allow it.
-fn refused_path(path: &Path, rules: &Rules, write: bool) -> Option<Refusal> {
-    // A relative path depends on the directory that the command was in.
-    if !path.is_absolute() || path.parent().is_none() {
-        return None;
-    }
-    let path: PathBuf = path.components().collect();
+fn refused_path(path: PathBuf, rules: &Rules, write: bool) -> Option<Refusal> {
+    path.parent()?; // the root directory
     let is_in = |roots: &[PathBuf]| roots.iter().any(|root| path.starts_with(root));
     match (is_in(&rules.write), is_in(&rules.read)) {
         // The file's own mode refuses it.
@@ -178,19 +184,49 @@ fn refused_path(path: &Path, rules: &Rules, write: bool) -> Option<Refusal> {
     }
 }
 
+/// Returns a path of a message as an absolute one without `.` and `..`. A relative path starts in
+/// the directory where the command started. The command may have changed its directory, so a
+/// relative path that leads nowhere has no absolute one.
+fn absolute(path: &Path, directory: &Path) -> Option<PathBuf> {
+    let mut absolute = PathBuf::new();
+    for component in directory.join(path).components() {
+        match component {
+            Component::ParentDir => drop(absolute.pop()),
+            component => absolute.push(component),
+        }
+    }
+    let leads_somewhere = path.is_absolute() || absolute.parent().is_some_and(Path::is_dir);
+    leads_somewhere.then_some(absolute)
+}
+
 /// Returns the words of a message that may be paths: first the quoted ones, which may contain
-/// spaces, then the others from the end. A message begins with the program that reports it, which
-/// may be a path too, and ends with the path that was refused.
+/// spaces, then the others from the end, because a message ends with what it is about. The program
+/// that reports it comes first and is not one of them.
 fn paths(line: &str) -> impl Iterator<Item = &str> {
     let quoted = line.split(['\'', '"', '`', '‘', '’']).skip(1).step_by(2);
-    let words = line.split(|c: char| c.is_whitespace() || "'\"`‘’:,;()[]<>=".contains(c));
+    let separators = |c: char| c.is_whitespace() || "'\"`‘’:,;()[]<>=".contains(c);
+    let words = without_program(line).split(separators);
     quoted.chain(words.rev()).filter(|word| word.contains('/') || word.starts_with('.'))
+}
+
+/// Returns a message without the program at its start: `/bin/bash: line 1: x: Permission denied`.
+/// A message of two parts, such as `/srv/x: Permission denied`, may begin with the refused path.
+fn without_program(line: &str) -> &str {
+    match line.split_once(": ") {
+        Some((program, rest)) if !program.contains(' ') && rest.contains(": ") => rest,
+        _ => line,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rules::Network;
+
+    /// [`super::find`] for a command that started in the workspace.
+    fn find(output: &str, rules: &Rules, succeeded: bool) -> Vec<Refusal> {
+        super::find(output, rules, Path::new("/srv/ws"), succeeded)
+    }
 
     fn rules() -> Rules {
         Rules { write: vec!["/srv/ws".into()], read: vec!["/opt/sdk".into()], ..Rules::default() }
@@ -208,6 +244,7 @@ mod tests {
             ("PermissionError: [Errno 13] Permission denied: '/srv/x'", "/srv/x", false),
             ("Error: EACCES: permission denied, open '/var/lib/x'", "/var/lib/x", false),
             ("touch: cannot touch '/tmp/x': Permission denied", "/tmp/x", true),
+            ("mv: cannot move 'a/b' to '/tmp/x': Permission denied", "/tmp/x", true),
             ("bash: line 1: /root/new.txt: Read-only file system", "/root/new.txt", true),
             ("chmod: changing permissions of '/root/k': Read-only file system", "/root/k", true),
         ] {
@@ -217,13 +254,32 @@ mod tests {
         assert_eq!(find("rm: /opt/sdk/x: Permission denied", &rules(), false), [read_only]);
         for line in [
             "cat: /srv/ws/closed: Permission denied",
-            "cat: ../x: Permission denied",
+            "cat: ./closed: Permission denied",
+            "/bin/bash: line 1: ./not-executable: Permission denied",
+            "/bin/bash: line 1: name: Permission denied",
             "cat: /root/.netrc: No such file or directory",
             "git@example.org: Permission denied (publickey).",
             "all 3 tests passed",
         ] {
             assert_eq!(find(line, &rules(), false), [], "{line}");
         }
+    }
+
+    #[test]
+    fn a_relative_path_starts_where_the_command_started() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        let workspace = root.join("ws/deep");
+        std::fs::create_dir_all(&workspace).unwrap();
+        let rules = Rules { write: vec![root.join("ws")], ..Rules::default() };
+        let refused = |line: &str| super::find(line, &rules, &workspace, false);
+        let outside = |write| [Refusal::Outside { path: root.join("x"), write }];
+        assert_eq!(refused("cat: ../../x: Permission denied"), outside(false));
+        assert_eq!(refused("/bin/bash: line 1: ../../x: Permission denied"), outside(false));
+        assert_eq!(refused("touch: cannot touch '../../x': Permission denied"), outside(true));
+        assert_eq!(refused("cat: ../x: Permission denied"), []);
+        // Here the command has changed its directory.
+        assert_eq!(refused("cat: ../../missing/x: Permission denied"), []);
     }
 
     #[test]

@@ -189,7 +189,7 @@ impl Shell {
         refused.extend(unchecked.into_iter().map(|path| Refusal::Unchecked { path }));
         refused.extend(hosts.into_iter().map(|host| Refusal::Host { host }));
         if self.confined {
-            let found = refusal::find(&output, rules, succeeded);
+            let found = refusal::find(&output, rules, directory, succeeded);
             let is_new = |found: &Refusal| !refused.contains(found);
             let new: Vec<Refusal> = found.into_iter().filter(is_new).collect();
             refused.extend(new);

@@ -58,7 +58,7 @@ pub fn read_inside(directory: &Path, path: &Path) -> io::Result<String> {
     text(opened?, &full_path)
 }
 
-/// Returns the text of a file that was opened without a look at its type.
+/// Returns the text of an open file, after checking that it is regular and not too large.
 fn text(file: File, path: &Path) -> io::Result<String> {
     let failed = |error: io::Error| refused(error.kind(), path, error.into());
     let invalid = |why| refused(ErrorKind::InvalidData, path, why);

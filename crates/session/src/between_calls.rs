@@ -13,7 +13,7 @@ use crate::recall::Passage;
 /// What the next call needs to know about the one before it.
 #[derive(Clone, Debug)]
 pub(crate) struct LastCall {
-    /// When, in milliseconds since 1970.
+    /// When it was made, in milliseconds since 1970.
     pub(crate) time: i64,
     pub(crate) model: String,
 }
@@ -42,7 +42,7 @@ pub(crate) struct Reported {
 #[derive(Debug, Default)]
 pub(crate) struct AnswerShape {
     pub(crate) shape: Option<Shape>,
-    /// The model no longer needs its tools, only to answer in this shape.
+    /// Whether the model only has to answer in this shape and no longer needs its tools.
     pub(crate) insists: bool,
     /// The models that rejected a call because of its shape, by their statistics key.
     pub(crate) refused: BTreeSet<String>,
@@ -58,7 +58,7 @@ pub struct NamedRule {
     pub position: u64,
 }
 
-/// What models named in summaries, until the host program takes it.
+/// The rules that models named in summaries, until the host program takes them.
 pub(crate) type NamedRules = Arc<Mutex<Vec<NamedRule>>>;
 
 /// A search for passages that a plan may quote.

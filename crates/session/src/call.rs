@@ -35,8 +35,8 @@ impl LiveSession {
         self.call_with_update(new, |_| HostUpdate::default(), emit).await
     }
 
-    /// As [`LiveSession::call`], and stores the update that `make_update` returns for the answer,
-    /// in the same transaction as the answer.
+    /// Like [`LiveSession::call`], but also stores the update that `make_update` returns for the
+    /// answer, in the same transaction.
     ///
     /// # Errors
     /// As for [`LiveSession::call`].
@@ -184,17 +184,17 @@ impl LiveSession {
                 ModelEvent::Answer(answer) => return Ok(self.with_plausible_usage(answer)),
                 _ => continue,
             }
-            // `emit` may only put the event into a queue. A consumer on the same thread gets its
-            // turn here.
+            // If `emit` only queues the event, a consumer on the same thread must get a chance to
+            // run.
             tokio::task::yield_now().await;
         }
         Err(CallError::no_answer(self.partial_text.clone()))
     }
 
-    /// Removes what cannot be true from the usage of an answer.
+    /// Removes implausible counts from the usage of an answer.
     fn with_plausible_usage(&self, mut answer: Answer) -> Answer {
         let output = estimated_tokens(&answer.messages);
-        // Either may be a guess, so the larger one decides what is possible.
+        // Either size may be a guess, so a count is implausible only above the larger one.
         let window = self.budget.model_window.max(self.budget.window);
         answer.usage = plausible(answer.usage, self.prompt_tokens(), output, window);
         answer
@@ -204,8 +204,7 @@ impl LiveSession {
     async fn keep_failed(&mut self, error: &CallError, took: Duration) -> Result<(), SessionError> {
         let text = std::mem::take(&mut self.partial_text);
         let partial = error.partial();
-        // What the provider's stream had parsed comes first; the text alone is what `emit`
-        // received.
+        // The messages parsed from the stream are preferred; the text is all that `emit` received.
         let mut messages = partial.map(|answer| answer.messages.clone()).unwrap_or_default();
         if messages.is_empty() && !text.is_empty() {
             messages.push(Message::assistant(text));

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use waterline_memory::{Encoder, Memory, TextKind};
 
-/// How long search waits for the vector of a question, unless it is set.
+/// The default time that a search waits for the vector of a question.
 const TIMEOUT: Duration = Duration::from_millis(50);
 
 /// A text of each kind that encoders distinguish.
@@ -85,7 +85,7 @@ impl Encoders {
     }
 
     /// Returns the encoders that encode new messages: for each kind of text the first one that
-    /// understands it. The others serve with the vectors that they have.
+    /// understands it. The others are used only for the vectors that they made earlier.
     pub(crate) fn in_use(&self) -> Vec<Arc<dyn Encoder>> {
         let mut chosen: Vec<Arc<dyn Encoder>> = Vec::new();
         for sample in SAMPLES {

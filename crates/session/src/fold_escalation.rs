@@ -26,8 +26,8 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// Returns the outcome of a fold of a context that had `before` of the provider's tokens, with
-    /// a system prompt of `system` of the counter's.
+    /// Returns the outcome of a fold. The context had `before` tokens before it, as the provider
+    /// counts; the system prompt has `system` tokens, as the counter counts.
     pub(crate) fn of(
         plan: &Plan,
         before: usize,

@@ -1,4 +1,4 @@
-//! A session in memory. `sync.rs` keeps it and the log the same.
+//! A session in memory. `sync.rs` keeps it in sync with the log.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -70,7 +70,7 @@ pub struct LiveSession {
     pub(crate) last_call: Option<LastCall>,
     /// The provider's usage report for the prompt of that call.
     pub(crate) reported: Option<Reported>,
-    /// The same of an earlier process, only for display: its tools may have been others.
+    /// The usage report of an earlier process, for display only: its tools may have been different.
     pub(crate) reported_before: Option<Reported>,
     /// The text of an answer that is not finished.
     pub(crate) partial_text: String,
@@ -94,7 +94,7 @@ pub struct LiveSession {
     pub(crate) work: TaskTracker,
     /// The whole history, loaded ahead of a fold.
     pub(crate) prefetch: Prefetch,
-    /// What writes are checked against.
+    /// The fence that every write must pass.
     pub(crate) fence: Fence,
     /// The index of the messages, for a policy that quotes them.
     pub(crate) recall: Arc<Recall>,
@@ -316,7 +316,7 @@ impl LiveSession {
         self.at = at;
         self.model = Arc::clone(&self.config.target(at).about);
         let known = self.model_stats().calibration();
-        // For the same model, the current one also knows the previous call.
+        // If they hardly differ, the current calibration stays: it also knows the previous call.
         if (known.factor() - self.budget.calibration.factor()).abs() > MIN_FACTOR_CHANGE {
             self.budget.calibration = known;
         }

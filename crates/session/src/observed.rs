@@ -29,9 +29,9 @@ impl LiveSession {
         self.stats.get(&self.stats_key()).copied().unwrap_or_default()
     }
 
-    /// Returns the window of the current model, for prompt and answer together, that an earlier
-    /// refusal showed, if it is used: it is smaller than what is known otherwise. A window that the
-    /// user set wins until the server refuses a prompt of this session.
+    /// Returns the window of the current model (prompt and answer together) that was learned from
+    /// an earlier refusal, if it is smaller than the window known otherwise. A window that the user
+    /// set wins until the server refuses a prompt of this session.
     #[must_use]
     pub fn learned_window(&self) -> Option<usize> {
         let set = self.model().window;
@@ -104,7 +104,7 @@ impl LiveSession {
         }
     }
 
-    /// Adds to what is unsaved how far the token counter is off, if that has changed.
+    /// Adds the calibration of the token counter to the unsaved changes, if it has changed.
     pub(crate) fn save_calibration(&mut self) {
         let key = self.stats_key();
         let factor = self.budget.calibration.factor();

@@ -85,8 +85,8 @@ impl LiveSession {
         })
     }
 
-    /// Returns a passage as a plan takes it. What was cleared stays out of the context, and a
-    /// message does not quote itself.
+    /// Converts a search result to a passage for the plan. Returns `None` for a cleared message,
+    /// for the newest message itself, and if the match is too weak to quote.
     fn to_quote(&self, found: Found, newest: usize) -> Option<Passage> {
         let Found { position, role, text, reasons, .. } = found;
         let message = usize::try_from(position.checked_sub(self.cleared + 1)?).ok()?;

@@ -238,7 +238,7 @@ impl LiveSession {
         Ok(())
     }
 
-    /// Freezes a plan in memory, and adds to what is unsaved what it adds to the context.
+    /// Freezes a plan in memory, and adds its part of the context to the unsaved changes.
     fn add_plan(&mut self, plan: Plan, fold: Option<Fold>) {
         let is_known = self.session.request_context.is_some();
         let from = if fold.is_some() { 0 } else { self.generation.slots().len() };
@@ -254,8 +254,8 @@ impl LiveSession {
         }
     }
 
-    /// Plans the next call together with what is about to be stored, if the plan is a plain
-    /// extension. The call then needs no write before it.
+    /// Plans the next call now if the plan is a plain extension, so that it is stored with the
+    /// changes that are about to be stored and the call needs no write of its own.
     pub fn plan_ahead(&mut self) {
         // A plan that quotes passages needs a search first.
         let is_new = |message: usize| message >= self.generation.covered();

@@ -213,7 +213,7 @@ impl Recalled {
         self.sources.push(source);
     }
 
-    /// Returns the best texts that something speaks for.
+    /// Returns the best texts that have a sufficient reason to be returned.
     fn hits(
         &self,
         log: &Log,
@@ -289,8 +289,8 @@ impl Recalled {
 }
 
 impl Recalled {
-    /// Whether a reason is enough to return a message. That its session fits is not, and a
-    /// neighbor must be a message that could be returned itself.
+    /// Whether a reason alone is enough to return a message. A matching session is not, and a
+    /// matching neighbor only if it is itself before position `before`.
     fn speaks(&self, reason: &Reason, before: u64) -> bool {
         match reason {
             Reason::Words(_) | Reason::Speaker | Reason::Date => true,

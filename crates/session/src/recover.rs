@@ -29,7 +29,8 @@ const SHRINK_PERCENT: usize = 60;
 /// has truncated the prompt.
 const FIRST_PROMPT_PERCENT: usize = 25;
 
-/// The same for the tokens that a prompt grew by since the previous call.
+/// If the provider reports less than this percentage of the tokens that a prompt grew by since the
+/// previous call, it has truncated the prompt.
 const GROWTH_PERCENT: usize = 25;
 
 /// Smaller reports are ignored: they are not about the whole prompt.
@@ -90,7 +91,7 @@ impl LiveSession {
             tokio::time::sleep(wait).await;
             return Ok(());
         }
-        // The next model did not write that call, and the next turn may not.
+        // The explanation is only for the model that wrote the call, in this turn.
         if let Some(before) = retry.explained.take() {
             self.ephemeral.truncate(before);
         }

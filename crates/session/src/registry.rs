@@ -154,8 +154,9 @@ impl Sessions {
         permit.map_err(|_| SessionError::Ending)
     }
 
-    /// Takes the lease of a session; `None` if another process has it. The caller holds the lock of
-    /// the session, so a lease of this registry is one that was not released yet.
+    /// Takes the lease of a session; `None` if another process has it. The caller holds the
+    /// session's lock, so a lease that this registry still has was left by an earlier caller and is
+    /// taken over.
     async fn lease(&self, session: &str) -> Result<Option<HeldLease>, SessionError> {
         let holder = &self.shared.holder;
         let own = |other: &str| (other == holder).then_some(());
@@ -237,7 +238,7 @@ impl Sessions {
     }
 }
 
-/// What a caller holds before it is in a session.
+/// What a caller holds while it enters a session.
 struct Entering {
     lease: HeldLease,
     live: OwnedMutexGuard<Option<LiveSession>>,
@@ -307,7 +308,7 @@ impl Drop for SlotUse {
             return;
         }
         let mut slots = self.shared.slots();
-        // The registry and this caller: no other one waits for the session.
+        // Only the registry and this caller refer to it, so no other caller waits for the session.
         if Arc::strong_count(&self.live) == 2 {
             slots.remove(&self.session);
         }

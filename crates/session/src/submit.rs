@@ -69,8 +69,8 @@ impl Sessions {
                 .await?;
             if let Some(submitted) = self.enter_found(user, &conversation, found, &config).await? {
                 let session = submitted.live.session().clone();
-                // In the background: without it the session is found by the ids of its messages. A
-                // caller waits only while the log has more work than it can do.
+                // Done in the background: without the record, the session is still found by the ids
+                // of its messages. The caller waits only if the log's queue is full.
                 self.log.detach(self.log.permit().await?, move |log| {
                     if let Err(error) = log.note_conversation(&session, &conversation) {
                         tracing::warn!(

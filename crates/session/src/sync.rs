@@ -1,4 +1,4 @@
-//! Keeps a session in memory and its log the same: reads it again after an interrupted call, loads
+//! Keeps a session in memory in sync with the log: reads it again after an interrupted call, loads
 //! what other processes stored and what a fold needs, and checks every write against the lease.
 
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const NEAR_FOLD: usize = 60;
 /// The number of messages from which loading them takes long enough to notice.
 const LONG: usize = 2_000;
 
-/// What a fold reads at least, in windows.
+/// A fold reads at least this many windows of tokens.
 const WINDOWS_READ: usize = 4;
 
 impl LiveSession {
@@ -200,7 +200,7 @@ impl LiveSession {
         self.fence = fence;
     }
 
-    /// Returns what writes are checked against, for work that outlives this call.
+    /// Returns the fence that writes must pass, for work that outlives this call.
     pub(crate) fn fence(&self) -> Fence {
         self.fence.clone()
     }

@@ -174,7 +174,7 @@ fn vectors<K: Copy + PartialEq>(
     Ok(vectors)
 }
 
-/// Returns what an encoder reads of a message; nothing if it gets no vector.
+/// Returns the text of a message to encode, or `None` if the message gets no vector.
 fn to_encode(entry: &Entry, clean: Clean) -> Option<String> {
     let message = entry.message(parse_stored);
     // On some wires the results of tools are messages of the user.

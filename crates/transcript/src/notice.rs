@@ -16,7 +16,7 @@ pub struct Notice {
 }
 
 impl Notice {
-    /// Returns it with its line, as a text that programs can translate.
+    /// Returns the notice with its line number, as a phrase that programs can translate.
     #[must_use]
     pub fn phrase(&self) -> Phrase {
         match self.line {

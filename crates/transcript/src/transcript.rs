@@ -54,7 +54,7 @@ impl TranscriptKind {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Entry {
-    /// The messages, in the format of the transcript's wire.
+    /// The message, in the format of the transcript's wire.
     pub message: Message,
     /// Seconds since 1970.
     pub time: Option<i64>,

@@ -150,7 +150,7 @@ impl Agent {
     }
 
     /// Adds the result of a call that can have no effect, so that no one is asked about it. Returns
-    /// whether it is one.
+    /// whether it added one.
     async fn settle(&self, call: &ToolCall, data: &mut HookData<'_>) -> bool {
         let Some(tool) = self.config.toolbox.find(&call.name).map(Arc::clone) else { return false };
         let Ok(arguments) = serde_json::from_str::<Value>(&call.arguments) else { return false };

@@ -33,8 +33,8 @@ impl Agent {
         self.change(move |_: &mut State, local: &mut Local| local.files_at = newest).await
     }
 
-    /// Returns what moving the files would do to those that someone else changed since the session
-    /// did: their change would be lost.
+    /// Returns the conflicts of a move: what it would do to files that someone else changed after
+    /// the session did. Those changes would be lost.
     ///
     /// # Errors
     /// When the log cannot be read.
@@ -140,8 +140,8 @@ impl Agent {
         Ok(self.live.on_log(plan).await?)
     }
 
-    /// Stores what commands changed whose results are not stored: the user stopped them, or the log
-    /// failed.
+    /// Stores the changes of commands whose results are not stored, because the user stopped them
+    /// or the log failed.
     pub(super) async fn record_cancelled(&self) -> Result<(), AgentError> {
         // Commands of other sub-agents may still be running.
         if self.depth > 0 || !self.shared.recorder.has_unstored() {

@@ -134,7 +134,8 @@ impl Agent {
 
     /// Stores a result in one transaction, with the whole of a truncated text and with the record
     /// of what a command changed; the last result of a step also with the next request to the
-    /// model. The tool itself left `omitted` characters out. Returns the text as the model gets it.
+    /// model. `omitted` is the number of characters that the tool itself left out. Returns the text
+    /// as the model gets it.
     async fn commit_result(
         &mut self,
         finished: &Finished,
@@ -184,8 +185,8 @@ impl Agent {
         MAX_RESULT_CHARS.min(self.live.window() * 3 / WINDOW_SHARE).max(400)
     }
 
-    /// Truncates a result that is too long to its head and tail. The whole text becomes an artifact
-    /// with the next write: all that there is, if the tool itself left `omitted` characters out.
+    /// Truncates a result that is too long to its head and tail. The whole text, without the
+    /// `omitted` characters that the tool itself left out, becomes an artifact with the next write.
     fn truncate_result(&mut self, text: &str, omitted: usize) -> (Part, Option<WholeOutput>) {
         let limit = self.result_chars();
         let chars = text.chars().count();

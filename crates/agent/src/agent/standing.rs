@@ -157,7 +157,7 @@ impl Agent {
     }
 
     /// Removes a sentence from the memory that was taken for a rule before it turned out to be part
-    /// of a template, and shows that.
+    /// of a template, and notifies the user.
     async fn withdraw(&self, sentence: &str) {
         let Some(memory) = self.live.config().memory.clone() else { return };
         let text = sentence.to_owned();
@@ -231,8 +231,8 @@ fn typed(entry: &Entry) -> String {
     }
 }
 
-/// Returns the texts that the budget allows, the last ones first in line, and the others. Both are
-/// in their order.
+/// Returns the texts that fit into the budget, of which the last ones take precedence, and those
+/// that do not. Both lists keep the order.
 fn within_budget(texts: &[String]) -> (Vec<String>, Vec<String>) {
     let mut left = BUDGET;
     let mut given = Vec::new();

@@ -3,8 +3,8 @@
 //!
 //! Each action returns the next one: open tool calls are run, a user message or tool results go to
 //! the model, and an answer without tool calls ends the turn. [`Agent::next_action`] derives the
-//! same from the stored session, so that an interrupted turn resumes from the log alone, wherever
-//! it stopped.
+//! next action from the stored session, so that an interrupted turn resumes from the log alone,
+//! wherever it stopped.
 
 use waterline_session::SessionError;
 
@@ -46,7 +46,7 @@ impl Agent {
         self.answer_schema()?;
         self.cancel_imported_tool_calls().await?;
         let next = self.next_action()?.ok_or(AgentError::NothingToResume)?;
-        // The offline model may stand in for one that is there again at the next start.
+        // The offline model is not recorded: the session's own model may be available again later.
         if self.live.config().model.name != offline::NAME {
             self.record_model().await?;
         }
@@ -98,7 +98,7 @@ impl Agent {
     /// Reports that the action failed. The caller gets the error too.
     fn emit_failure(&self, error: &AgentError, action: FailureKind) {
         let kind = match error {
-            // The log is read and written during every action.
+            // Every action uses the log, so its error is neither the model's nor a tool's.
             AgentError::Session(SessionError::Log(_)) => FailureKind::Other,
             AgentError::Session(_) => action,
             _ => FailureKind::Other,

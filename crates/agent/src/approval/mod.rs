@@ -1,8 +1,8 @@
 //! Decides which calls need approval.
 //!
 //! There are four layers. The user's rules come first and override the rest. Otherwise the highest
-//! risk counts: of the patterns about commands, those about tools with one kind of access, and that
-//! of the tool's capability.
+//! of three risks counts: from the patterns about commands, from the patterns about tools with one
+//! kind of access, and from the tool's capability.
 
 mod attributes;
 mod call_request;

@@ -43,22 +43,22 @@ pub struct FileWrite {
 }
 
 impl FileWrite {
-    /// Creates one of a file with this content.
+    /// Creates the write of a file with this content.
     #[must_use]
     pub fn new(path: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
         Self { path: path.into(), bytes: bytes.into() }
     }
 }
 
-/// The directory of the workspace with what commands made of protected paths. It is not part of the
-/// project, so its files are not recorded.
+/// The directory of the workspace that holds the versions of protected paths that commands made. It
+/// is not part of the project, so its files are not recorded.
 pub(crate) const BLOCKED_DIRECTORY: &str = "blocked";
 
 /// The content of a recorded file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Content {
-    /// The hash of the content in the log. For a file that is too large it is made of the size and
-    /// the time of the last change.
+    /// The hash of the content in the log. For a file that is too large, it is derived from the
+    /// size and the modification time.
     hash: String,
     /// The mode, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,7 +86,7 @@ fn has_same_content(left: &FileState, right: &FileState) -> bool {
     left.as_ref().map(|content| &content.hash) == right.as_ref().map(|content| &content.hash)
 }
 
-/// Returns whether a file needs no change to have a state.
+/// Returns whether a file already has the target state.
 fn is_at(current: &FileState, target: &FileState) -> bool {
     let mode = |state: &FileState| state.as_ref().and_then(|content| content.mode);
     let modes = mode(current).zip(mode(target));

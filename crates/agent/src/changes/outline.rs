@@ -1,6 +1,5 @@
-//! Finds out that a command changed or deleted files that are not recorded, because programs
-//! generate them or git ignores them. Their contents are not kept, and only some of many are
-//! watched.
+//! Detects that a command changed or deleted files that are not recorded, because programs generate
+//! them or git ignores them. Their contents are not kept; if there are many, only some are watched.
 
 use std::collections::VecDeque;
 use std::fs::{Metadata, symlink_metadata};
@@ -14,7 +13,7 @@ const MAX_FILES: usize = 5_000;
 /// Which changes in a directory count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Counts {
-    /// Only that it is gone: every build changes what is in it.
+    /// Only the removal of the whole directory: every build changes what is in it.
     Whole,
     /// Deleted files: package managers change the others.
     Deletions,
@@ -105,7 +104,7 @@ impl Outline {
                 watched.files.push((path, version(&metadata)));
             } else if metadata.is_dir() {
                 let entries = std::fs::read_dir(&path).into_iter().flatten().flatten();
-                // More than can be watched are not needed.
+                // Entries beyond the limit would not be watched.
                 queue.extend(entries.map(|entry| entry.path()).take(MAX_FILES));
             }
         }

@@ -82,7 +82,7 @@ pub(crate) struct Recorder {
     pub(super) contents: Mutex<Contents>,
     /// The snapshots of running commands. One stays here if its command is cancelled.
     pub(super) running: Mutex<HashMap<CallKey, Snapshot>>,
-    /// What is not recorded, until the user is informed; and what was reported.
+    /// What is not recorded and the user was not told about yet; and what was reported before.
     pub(super) unrecorded: Mutex<(Vec<Unrecorded>, Vec<Unrecorded>)>,
     /// Maximum number of bytes of file contents that are stored.
     max_bytes: u64,
@@ -215,7 +215,7 @@ impl Recorder {
     pub(super) fn report(&self, found: impl IntoIterator<Item = Unrecorded>) {
         let (new, reported) = &mut *lock(&self.unrecorded);
         for found in found {
-            // The same number of other files may be lost later.
+            // An equal notice may be about other files.
             let is_new = matches!(found, Unrecorded::Ignored { .. });
             if is_new || !new.contains(&found) && !reported.contains(&found) {
                 new.push(found);

@@ -9,7 +9,7 @@ use super::FileChange;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Unrecorded {
-    /// What commands change in a directory with too many files.
+    /// Changes by commands in a directory with too many files.
     Directory(PathBuf),
     /// Files whose contents are too large.
     Files {

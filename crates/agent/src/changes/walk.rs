@@ -41,8 +41,9 @@ const SKIPPED: [&str; 10] = [
     ".mypy_cache",
 ];
 
-/// Paths below the workspace, the home directory of commands, where package managers and compilers
-/// keep caches, settings and what they install, and what commands made of protected paths.
+/// Paths in the workspace, which is the home directory of commands, that are skipped: caches,
+/// settings and installed files of package managers and compilers, and the versions of protected
+/// paths that commands made.
 const SKIPPED_AT_HOME: [&str; 35] = [
     BLOCKED_DIRECTORY,
     // The temporary files of commands.

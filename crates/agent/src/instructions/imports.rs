@@ -43,7 +43,7 @@ pub(super) fn imports(file: &Path, text: &str) -> Vec<Import> {
     found
 }
 
-/// Returns the import that a word of a line is.
+/// Returns the import that a word of a line names, if it names one.
 fn import(parent: &Path, word: &str, line: &str) -> Option<Import> {
     let name = word.trim_start_matches(BEFORE).strip_prefix('@')?.trim_end_matches(AFTER);
     if name.is_empty() || name.contains('@') {
@@ -57,7 +57,7 @@ fn import(parent: &Path, word: &str, line: &str) -> Option<Import> {
     Some(Import { name: name.to_owned(), path, is_certain: is_path || is_text || is_line })
 }
 
-/// Returns a line without its code spans. As many marks as open a span close it.
+/// Returns a line without its code spans. A span is closed by as many backquotes as open it.
 fn without_code(line: &str) -> String {
     let mut text = String::new();
     let mut rest = line;

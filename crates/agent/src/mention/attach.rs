@@ -22,7 +22,7 @@ const MAX_FILES: usize = 50;
 /// Maximum size of a file.
 const MAX_BYTES: usize = 20_000_000;
 
-/// Maximum length of a text that is added to the message; of a longer one only the name is.
+/// Maximum length of a text that is added to the message; of a longer text only the name is added.
 const TEXT_CHARS: usize = 20_000;
 
 /// What became of the files that a message names.

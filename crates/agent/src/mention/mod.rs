@@ -73,7 +73,7 @@ pub fn names(text: &str) -> Vec<String> {
 }
 
 /// Returns the names after `@` that look like files: `@calc.py`, `@src/main.rs`. A scope such as
-/// `@crew/pages` and the end of an e-mail address are none.
+/// `@crew/pages` and the end of an e-mail address are not returned.
 #[must_use]
 pub fn dotted(text: &str) -> Vec<String> {
     let words = text.split(|c: char| c.is_whitespace() || "，。；：！？、（）()“”《》".contains(c));

@@ -28,7 +28,7 @@ pub(super) struct Phrases {
     pub(super) about: String,
     /// The short form, if the conversation already contains the long one.
     pub(super) brief: String,
-    /// What is between two sentences.
+    /// The separator between two sentences.
     pub(super) space: String,
     pub(super) nothing: String,
     pub(super) matching: String,

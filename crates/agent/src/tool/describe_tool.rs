@@ -23,7 +23,7 @@ impl Tool for DescribeTool {
     const NAME: &'static str = NAME;
     const ABOUT: &'static str = "\
         Return the full description and argument schema of a tool that the system prompt lists \
-        only in short. Then call it with call_tool.";
+        only briefly. Then call it with call_tool.";
     const CAPABILITY: Capability = Capability::Read;
     const ENABLED_BY_DEFAULT: bool = false;
 

@@ -182,7 +182,8 @@ fn allow_git_directory(rules: &mut Rules, directory: PathBuf, is_writable: bool)
     }
 }
 
-/// Returns who makes commits, for a command that may commit in a granted directory.
+/// Returns the variables that name the author of commits, for a command that may commit in a
+/// granted directory.
 async fn identity(shell: &Shell, context: &ToolContext, rules: &Rules) -> Vec<(String, String)> {
     let is_agreed = rules.unprotected.iter().any(|name| name == protected::GIT);
     match &shell.git {
@@ -317,8 +318,8 @@ fn note(refusal: &Refusal, network: &Network) -> String {
     }
 }
 
-/// Explains that a host cannot be reached. The last two say what the user can allow if some hosts
-/// are allowed, and if none are.
+/// Explains that a host cannot be reached. `more` says what the user can allow if some hosts are
+/// allowed, `any` if none are.
 fn no_host(network: &Network, more: &str, any: &str) -> String {
     match network {
         Network::Hosts(hosts) => format!(

@@ -14,7 +14,8 @@ pub(super) fn plain(output: &str) -> String {
 }
 
 /// Removes control sequences (colors, cursor movements) and operating system commands (titles,
-/// links). A sequence without an end on its line is none, so that its text stays.
+/// links). If a sequence does not end on its line, only its first two characters are removed, so
+/// that its text stays.
 fn without_escapes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text.chars();

@@ -281,7 +281,7 @@ impl Toolbox {
     }
 
     /// Limits the definitions of servers' tools to a share of the window: those that do not fit
-    /// into `budget` tokens together with all other tools are described in short in the system
+    /// into `budget` tokens together with all other tools are described only briefly in the system
     /// prompt. Returns their number.
     pub(crate) fn limit_tokens(&mut self, counter: &Counter, budget: usize) -> usize {
         let tokens = |entry: &Entry| counter.tool(&definition(&*entry.tool));

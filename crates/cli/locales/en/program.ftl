@@ -82,7 +82,7 @@ notice-memory = the memory cannot be used: { $why }
 notice-tools-in-short = the tool definitions take more than 1/{ $share } of the window; { $count ->
     [one] 1 tool is
    *[other] { $count } tools are
-} described to the model in short
+} described to the model only briefly
 notice-token-threshold = summarization: token_threshold { $threshold } is below max_tokens { $max }; between these values there is nothing to drop
 notice-instructions = instruction file ignored: { $why }
 notice-import = { $file }: @{ $name } is not imported: it does not exist, or is outside the project

@@ -69,7 +69,7 @@ enum Choice {
 }
 
 impl Choice {
-    /// Reads a typed reply; `None` if the line is none.
+    /// Reads a typed reply; `None` if the line is not a reply.
     fn read(text: &str, may_all: bool) -> Option<Self> {
         match ApprovalReply::read(text) {
             Some(ApprovalReply::Allow) => Some(Self::Yes),

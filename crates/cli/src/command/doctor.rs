@@ -224,7 +224,7 @@ async fn assembled(config: &Config, overrides: Overrides, database: &Database) -
         Err(error) => return Finding::Bad(describe(&error)),
     };
     let mut config = config.clone();
-    // They are checked already, and an agent with them would ask their servers for facts.
+    // These models are checked already, and building an agent with them would query their servers.
     config.settings.fallback = None;
     config.settings.summariser = None;
     let assembly = Assembly::new(config, overrides, log, Start::New).await;

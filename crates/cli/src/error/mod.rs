@@ -64,7 +64,7 @@ pub fn describe_call(error: &CallError) -> String {
     provider::describe(error).unwrap_or_else(|| error.to_string())
 }
 
-/// Returns the text of an error of one of our libraries, or of a common one of others.
+/// Returns the text of an error of one of our libraries, or of a common error of another library.
 fn known(error: &(dyn Error + 'static)) -> Option<String> {
     // Errors that contain errors keep them in boxes or share them.
     if let Some(inner) = error.downcast_ref::<Box<ConfigError>>() {

@@ -11,6 +11,7 @@ pub struct Report<'a> {
     pub history: &'a History,
     /// Tokens of the tool definitions.
     pub tools: usize,
-    /// The tokens that a fold would free which is due and was not done, because they are too few.
+    /// The tokens that a fold would free, if one is due but was skipped because it would free too
+    /// few.
     pub freeable: Option<usize>,
 }

@@ -14,8 +14,8 @@ use rustix::termios::{
 use super::screen::print;
 use super::typing::{Typed, Typing};
 
-/// Discards what was typed before a question was shown: it cannot be the answer. It may be the
-/// answer to a question that a model made up.
+/// Discards what was typed before a question was shown: it cannot be the answer, and a model may
+/// have provoked it with a made-up question.
 pub fn forget_typed() {
     if !std::io::stdin().is_terminal() {
         return;

@@ -45,7 +45,7 @@ pub(super) async fn base_agent_config(
     }
     agent.models = find_model(config, offline);
     agent.approval.confined = support == Support::Full;
-    // Few commands need to know, so the kernel is asked only for the first of them.
+    // Few commands depend on this, so the kernel is probed only when the first of them runs.
     let is_open = OnceLock::new();
     let probe = move || *is_open.get_or_init(|| !probed.has_mount_namespace());
     agent.approval.attributes = Some(Arc::new(probe));

@@ -20,7 +20,7 @@ pub struct Item {
     pub reasons: Reasons,
     /// Whether it is always kept.
     pub pinned: bool,
-    /// Whether it is kept for now, because it opens a turn of which a part is kept.
+    /// Whether it is kept for one round of shrinking, because it opens a turn that is partly kept.
     pub(super) held: bool,
     /// Whether the stages have seen it as a new atom.
     pub(super) arrived: bool,

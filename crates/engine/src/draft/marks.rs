@@ -51,8 +51,8 @@ pub struct Marks {
     pub low: usize,
     /// Maximum number of tokens of the window that the policy uses.
     usable: usize,
-    /// The provider's tokens for a thousand of the counter's. Numbers of tokens in a policy are the
-    /// provider's.
+    /// How many tokens the provider counts for a thousand of the counter's. Numbers of tokens in a
+    /// policy are in provider tokens.
     #[serde(default = "one_to_one")]
     scale: u32,
 }
@@ -108,8 +108,8 @@ impl Marks {
         }
     }
 
-    /// Returns a mark as people see it, in the provider's tokens: the number that the policy has,
-    /// if the mark is that number.
+    /// Returns a mark for display, in provider tokens. If the mark is a number of tokens in the
+    /// policy, that exact number is returned.
     #[must_use]
     pub fn for_display(&self, mark: usize, size: Option<Size>, calibration: &Calibration) -> usize {
         match size {
@@ -118,13 +118,13 @@ impl Marks {
         }
     }
 
-    /// Returns a number of the provider's tokens in the counter's.
+    /// Converts a number of provider tokens to counter tokens.
     const fn to_counter_tokens(self, tokens: usize) -> usize {
         let scale = if self.scale == 0 { 1 } else { self.scale as usize };
         tokens * ONE_TO_ONE as usize / scale
     }
 
-    /// Returns a number of the counter's tokens in the provider's.
+    /// Converts a number of counter tokens to provider tokens.
     const fn to_provider_tokens(self, tokens: usize) -> usize {
         let scale = if self.scale == 0 { 1 } else { self.scale as usize };
         tokens * scale / ONE_TO_ONE as usize
@@ -164,8 +164,8 @@ impl Marks {
         }
     }
 
-    /// Returns a size in the counter's tokens. A share is one of the available tokens; a number of
-    /// tokens counts as the provider does.
+    /// Returns a size in counter tokens. A share is taken of the available tokens; a number of
+    /// tokens is in provider tokens.
     #[must_use]
     pub const fn tokens(&self, size: Size) -> usize {
         match size {

@@ -182,8 +182,8 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Makes changes and takes them back unless they leave at most `goal` tokens. Returns whether
-    /// they stay.
+    /// Makes changes, and undoes them unless they leave at most `goal` tokens. Returns whether they
+    /// were kept.
     pub(crate) fn attempt(&mut self, goal: usize, change: impl FnOnce(&mut Self)) -> bool {
         let items = self.items.clone();
         let total = self.total;
@@ -196,7 +196,7 @@ impl<'a> Draft<'a> {
         helps
     }
 
-    /// Sends something shorter for an atom. Returns whether it was shorter.
+    /// Sends `views` for an atom if they are shorter. Returns whether it was replaced.
     pub fn replace(
         &mut self,
         atom: usize,
@@ -238,7 +238,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// Returns whether a passage is in what is sent.
+    /// Returns whether the context contains a passage.
     #[must_use]
     pub fn shows(&self, passage: &Passage) -> bool {
         let Some(atom) = self.history.atom_of(passage.message) else { return false };

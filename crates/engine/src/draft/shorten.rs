@@ -3,8 +3,7 @@
 use crate::history::{History, View};
 use crate::message::Message;
 
-/// Returns the largest size that each of `sizes` may keep so that together they are at most
-/// `target`.
+/// Returns the largest limit such that the sizes, each reduced to it, add up to at most `target`.
 pub(crate) fn max_size(sizes: &[usize], target: usize) -> usize {
     let mut sorted = sizes.to_vec();
     sorted.sort_unstable();

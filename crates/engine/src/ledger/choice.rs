@@ -49,9 +49,9 @@ pub(super) fn choose<'a>(
 struct Queue<'r, 'a> {
     ranking: &'r Ranking<'a>,
     shown: &'r Shown<'r>,
-    /// The values that were not looked at, by the most that they can be worth.
+    /// The values not examined yet, in the order of the most that they can be worth.
     rest: std::iter::Peekable<std::slice::Iter<'r, (f64, u32)>>,
-    /// The values that were looked at, by the worth that they had then.
+    /// The examined values, in the order of their worth when they were examined.
     seen: BinaryHeap<RankedValue<'a>>,
     /// What the chosen values show.
     covered: FxHashSet<&'a str>,

@@ -25,7 +25,7 @@ pub struct Seen {
     pub own_calls: u32,
     /// How many of those parts are calls of the agent or texts of the user.
     uses: u32,
-    /// The number of values in the part that has the fewest.
+    /// Of the message parts that contain it, the number of values in the one with the fewest.
     pub crowd: u32,
     /// The newest message that contains it.
     pub last: usize,
@@ -81,7 +81,7 @@ pub struct Index {
 /// calls and by the user.
 type Words = FxHashMap<u64, (u32, u32)>;
 
-/// A value. It takes one line of the processor's cache, because values are looked up in any order.
+/// A value. It fits into one cache line, because values are looked up in random order.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Entry {
@@ -472,7 +472,7 @@ impl Seen {
     }
 }
 
-/// About how many bytes of text there are per value where values are frequent.
+/// The approximate number of bytes of text per value, in texts with many values.
 const BYTES_PER_VALUE: usize = 24;
 
 /// A word that may be a value.

@@ -160,8 +160,8 @@ fn listed_as(entry: &Entry<'_>) -> Kind {
     }
 }
 
-/// Returns whether the base name that a call mentioned is one of a file. It may also be a directory
-/// or a program, which tell a reader nothing.
+/// Returns whether a base name that a call mentioned is that of a file. It may also name a
+/// directory or a program, which would tell a reader nothing.
 fn is_file(name: &str) -> bool {
     value::has_file_extension(name) || name.starts_with(|c: char| c.is_ascii_uppercase())
 }

@@ -28,10 +28,9 @@ pub(super) struct Entry<'a> {
 #[derive(Debug)]
 pub struct Ranking<'a> {
     index: &'a Index,
-    /// By the number of a value: its entry; `None` if it is not to be listed.
+    /// The entry of each value, indexed by the value's number; `None` if it is not to be listed.
     entries: Vec<Option<Entry<'a>>>,
-    /// The numbers of values that are spellings of one value, by the number of each.
-    /// A value with one spelling is not in it.
+    /// For each value that has other spellings, the numbers of all its spellings, itself included.
     spellings: FxHashMap<u32, Vec<u32>>,
     /// Values, one spelling each, by the most that they can be worth, best first.
     order: Vec<(f64, u32)>,
@@ -200,8 +199,8 @@ fn numbered<'e, 'a>(
     (0..).zip(entries).filter_map(|(number, entry)| Some((number, entry.as_ref()?)))
 }
 
-/// Returns the gain per character of a value with these odds, which shows values with the odds
-/// `inside`.
+/// Returns the gain per character of a value with these odds. `inside` are the odds of the values
+/// that it also shows.
 pub(super) fn worth(value: &str, odds: f64, inside: impl Iterator<Item = f64>) -> f64 {
     let gain: f64 = odds + inside.sum::<f64>();
     #[expect(clippy::cast_precision_loss, reason = "a length is far below 2^52")]

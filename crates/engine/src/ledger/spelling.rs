@@ -37,7 +37,7 @@ fn groups_thousands(number: &str) -> bool {
     first && rest.peek().is_some() && rest.all(|group| group.len() == 3 && is_digits(group))
 }
 
-/// Returns the form that all spellings of a value share, if the value is not written like that.
+/// Returns the canonical form of a value, or `None` if the value is already written in it.
 pub(super) fn common_form(value: &str, kind: Kind) -> Option<Cow<'_, str>> {
     let plain = value::plain(value);
     if plain.len() < value.len() {

@@ -138,8 +138,8 @@ impl Candidates<'_> {
         self.text.get(self.at..)?.chars().next()
     }
 
-    /// Goes to the last byte of a character that is not ASCII. Returns whether it is a separator,
-    /// and stays in front of it in that case.
+    /// Moves to the last byte of a non-ASCII character. If the character is a separator, returns
+    /// true and does not move.
     fn skip_character(&mut self) -> bool {
         match self.character() {
             Some(c) if !separates(c) => {
@@ -419,8 +419,8 @@ fn has_camel(word: &str) -> bool {
         .any(|pair| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase()))
 }
 
-/// Returns the pieces of a word: the ends and the directories of a path, the same for dotted names,
-/// and every single name.
+/// Returns the pieces of a word: everything before and after each `/`, `.` and `:`, and every
+/// single name.
 pub(super) fn pieces(word: &str) -> impl Iterator<Item = &str> {
     let joints = word.match_indices(['/', '.', ':']).map(|(at, _)| at).filter(|&at| at > 0);
     let ends = joints.flat_map(move |at| [word.get(at + 1..), word.get(..at)]).flatten();

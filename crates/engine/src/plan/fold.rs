@@ -300,9 +300,9 @@ fn tokens_for_block(draft: &Draft<'_>) -> usize {
     budget.min(draft.reserved_tokens() + HEADER_TOKENS)
 }
 
-/// Returns the size up to which a summary block leaves the context smaller than it was. It matters
-/// if the policy limits the number of messages or turns: after a model's short summary, a digest of
-/// a few short messages may be longer than they were, and the fold must take place all the same.
+/// Returns the largest summary block that still leaves the context smaller than before the fold.
+/// The limit matters if the policy limits the number of messages or turns: a digest of a few short
+/// messages may be longer than they were, and the fold must happen all the same.
 fn max_block(draft: &Draft<'_>, input: &Input<'_>) -> usize {
     if !input.policy.fold.free.is_zero() || input.policy.limit().is_none() {
         return usize::MAX;

@@ -43,7 +43,7 @@ const MIN_BLOCK_TOKENS: usize = 48;
 /// If at least this many tokens are left after the ledger, the text is written again to use them.
 const MIN_EXTRA_TOKENS: usize = 48;
 
-/// The smallest ledger next to a model's summary, as a part of the block: a sixth.
+/// Next to a model's summary, the ledger gets at least this part of the block: a sixth.
 const MIN_LEDGER_PART: usize = 6;
 
 impl SummaryBlock {

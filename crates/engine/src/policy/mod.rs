@@ -83,7 +83,8 @@ impl Policy {
         summaries.any(|summary| summary.mode != Mode::Digest) || self.search().is_some()
     }
 
-    /// Returns the number of messages or turns above which it drops the oldest ones, if it has one.
+    /// Returns the number of messages or turns above which the policy drops the oldest ones, if it
+    /// has such a limit.
     #[must_use]
     pub fn limit(&self) -> Option<CountLimit> {
         let summarizes = self.stages.iter().any(|stage| stage.summary().is_some());
@@ -152,9 +153,9 @@ fn message(error: &toml::de::Error) -> String {
 /// The number of tokens for which [`Policy::kept_share`] is estimated.
 const LARGE_CONTEXT: usize = 64_000;
 
-/// Adds up the newest messages and the summary block. The newest messages are the mean of what a
-/// short and a long conversation keep. Without a limit in tokens on them, the low mark alone
-/// decides.
+/// Estimates [`Policy::kept_share`] as the newest messages plus the summary block. For the newest
+/// messages it takes the mean of what a short and a long conversation keep. If the policy does not
+/// limit their tokens, the low mark alone decides.
 fn kept_share(table: &toml::Table) -> u32 {
     let size = |name: &str, key: &str| {
         section(table, name).and_then(|section| section.get(key)).and_then(Size::parse)

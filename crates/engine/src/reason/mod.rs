@@ -207,7 +207,7 @@ reasons! {
 }
 
 impl Reason {
-    /// Returns whether the reason after it says what it led to, so that a colon separates
+    /// Returns whether the next reason states the consequence of this one. If so, a colon separates
     /// them.
     #[must_use]
     pub const fn leads_to_next(&self) -> bool {
@@ -217,8 +217,8 @@ impl Reason {
         )
     }
 
-    /// Returns the reason of messages that a digest or a model's summary of `tokens` tokens and a
-    /// ledger replace. A small block may have space for the ledger only.
+    /// Returns the reason for messages that are replaced by a ledger and by a digest or a model's
+    /// summary of `tokens` tokens. A small block may have space for the ledger only.
     pub(crate) const fn replaced(
         messages: usize,
         is_summary: bool,

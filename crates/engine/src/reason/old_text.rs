@@ -6,12 +6,12 @@ use super::{Reason, Reasons};
 /// What joined two reasons, before a space.
 const JOINTS: [char; 2] = [';', ':'];
 
-/// How many of them one reason contains at most, as in `the task; truncated in the middle`.
+/// The maximum number of joints inside one reason, as in `the task; truncated in the middle`.
 const MAX_JOINTS_IN_REASON: usize = 1;
 
 impl Reasons {
-    /// Returns the reasons in a text of an older log, of which no part was added by a user or a
-    /// model; otherwise the text as a reason of its own.
+    /// Parses the reasons in a text of an older log. If a part of it is unknown, such as a part
+    /// that a user or a model wrote, returns the whole text as one reason.
     #[doc(hidden)]
     #[must_use]
     pub fn of_old_text(text: &str) -> Self {
@@ -54,7 +54,7 @@ fn joints(text: &str) -> impl Iterator<Item = usize> {
     text.match_indices(JOINTS).map(|(at, _)| at).filter(move |&at| has_space(at))
 }
 
-/// Returns the reason of a text that had other words in older logs.
+/// Returns the reason for a text whose wording has changed since.
 fn reworded(text: &str) -> Option<Reason> {
     OLD_WORDS.iter().find_map(|(template, reason)| {
         let numbers = numbers_in(template, text)?;
@@ -66,7 +66,7 @@ fn reworded(text: &str) -> Option<Reason> {
 /// Makes a reason from the numbers in its text.
 type OfNumbers = fn(&dyn Fn(usize) -> usize) -> Reason;
 
-/// The texts of reasons in older logs that have other words now.
+/// Reasons whose wording has changed, with their texts in older logs.
 const OLD_WORDS: [(&str, OfNumbers); 7] = [
     ("a ledger of {} tokens for the texts truncated below", |number| Reason::LedgerOnly {
         ledger: number(0),

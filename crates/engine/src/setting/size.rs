@@ -11,9 +11,9 @@ pub enum Size {
     Tokens(usize),
     /// A share of the available tokens, in hundredths of a percent.
     Share(u32),
-    /// `tokens` when `at` tokens are available, growing with the square root of what is
-    /// available: for lists, of which a larger window needs more, but not in proportion. If less
-    /// is available, the same share of it.
+    /// `tokens` when `at` tokens are available, and above that proportional to the square root of
+    /// what is available: a larger window needs longer lists, but not in proportion. Below `at` it
+    /// is a constant share.
     Root {
         /// The size at the reference.
         tokens: u32,

@@ -21,8 +21,16 @@ pub(super) const SPEC: Spec = Spec {
     name: "emergency",
     about: "shrink a context that still does not fit into the window",
     keys: &[
-        Key::new("result_chars", Allowed::Whole(100, 1_000_000), "truncate tool results to this"),
-        Key::new("user_chars", Allowed::Whole(100, 1_000_000), "truncate other texts to this"),
+        Key::new(
+            "result_chars",
+            Allowed::Whole(100, 1_000_000),
+            "truncate tool results to this many characters",
+        ),
+        Key::new(
+            "user_chars",
+            Allowed::Whole(100, 1_000_000),
+            "truncate other texts to this many characters",
+        ),
         Key::new("turns", Allowed::Whole(1, 1_000), "number of turns to keep"),
         Key::new(
             "over",

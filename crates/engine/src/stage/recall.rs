@@ -1,7 +1,7 @@
 //! `recall`: appends to the newest user message passages of messages that are no longer shown.
 //!
-//! The caller searches for them (`plan::Input::recalled`). Without a caller's search the passages
-//! are those that share the rarest words with the message, found in the history alone.
+//! The caller searches for them (`plan::Input::found_passages`). If it does not, the stage searches
+//! the history for the messages that share the rarest words with the newest one.
 
 use std::time::Duration;
 

@@ -75,7 +75,7 @@ pub(super) const SPEC: Spec = Spec {
 pub struct Window {
     /// The number of messages to keep.
     pub messages: Option<usize>,
-    /// Whether a step that makes them too many is dropped.
+    /// Whether a step that would exceed `messages` is dropped.
     pub strict: bool,
     /// If the policy summarizes: drop nothing up to this number of messages; 0 to ignore it.
     pub summary_over: usize,
@@ -89,7 +89,8 @@ pub struct Window {
     pub tokens: Option<Size>,
     /// The number of tokens to keep in a long conversation.
     pub tokens_min: Option<Size>,
-    /// How many tokens more are kept as long as nothing has to be dropped that the last fold kept.
+    /// How far the kept messages may exceed `tokens` if everything that the last fold kept then
+    /// stays.
     pub slack: Size,
     /// Whose messages are kept.
     pub only: Only,
@@ -232,8 +233,8 @@ impl Window {
         shrunk.max(draft.marks.tokens(min)).min(tokens)
     }
 
-    /// Keeps what the context before the fold showed, and what came since, if it takes at most
-    /// `slack` more than `tokens`. Returns whether it does.
+    /// Keeps what the context before the fold showed, and what came since, if all of it fits into
+    /// `tokens` plus `slack`. Returns whether it does.
     fn keeps_all_shown(&self, draft: &mut Draft<'_>, tokens: usize) -> bool {
         if self.slack.is_zero() {
             return false;

@@ -1,5 +1,5 @@
-//! What is natural language in a message: the words that a person wrote, without the paths, names,
-//! code, JSON, XML and logs among them.
+//! Finds the natural language in a message: the words that a person wrote, without the paths,
+//! names, code, JSON, XML and logs among them.
 
 use std::borrow::Cow;
 

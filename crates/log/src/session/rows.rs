@@ -124,7 +124,7 @@ pub(crate) fn list(connection: &mut dyn Connection, filter: &Filter) -> Result<V
     Ok(list_readable(connection, filter)?.into_iter().map(|(session, _)| session).collect())
 }
 
-/// Returns the same, each with whether it is intact.
+/// Like [`list`], but also returns whether each session is intact.
 pub(crate) fn list_readable(
     connection: &mut dyn Connection,
     filter: &Filter,

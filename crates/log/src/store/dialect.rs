@@ -79,7 +79,7 @@ impl Dialect {
         }
     }
 
-    /// The same for the index of artifacts.
+    /// The statement that adds the space-separated terms of an artifact to its index.
     pub(crate) const fn index_artifact_terms(self) -> &'static str {
         match self {
             Self::Sqlite => "INSERT INTO artifact_search (rowid, words) VALUES ($1, $2)",
@@ -128,7 +128,7 @@ impl Dialect {
         }
     }
 
-    /// The same for the keys of artifacts.
+    /// The query for the keys of at most $2 artifacts that match the expression $1, newest first.
     pub(crate) const fn find_artifact_terms(self) -> &'static str {
         match self {
             Self::Sqlite => {

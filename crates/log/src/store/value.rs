@@ -71,7 +71,7 @@ impl Row {
         }
     }
 
-    /// The same for a text.
+    /// Removes the last column and returns it as text.
     pub(crate) fn pop_text(&mut self) -> Option<String> {
         match self.0.pop() {
             Some(Value::Text(text)) => Some(text),

@@ -67,9 +67,13 @@ fn turns(log: &Log, id: &str, count: usize) {
 
 /// Writes a log with rows in every table.
 fn write_log(path: &Path) {
-    let log = Log::open(&path.display().to_string()).unwrap();
-    turns(&log, "main", 40);
-    turns(&log, "other", 6);
+    fill(&Log::open(&path.display().to_string()).unwrap());
+}
+
+/// Adds rows to every table.
+pub(crate) fn fill(log: &Log) {
+    turns(log, "main", 40);
+    turns(log, "other", 6);
     let fork = log.fork("main", Some(11), Some("fork".to_owned())).unwrap();
     log.append("fork", fork.tip, vec![message("another way"), message("数据库呢？")]).unwrap();
     log.clear("fork").unwrap();
@@ -104,8 +108,8 @@ fn write_log(path: &Path) {
     log.put_note_vectors("model-1", reads::MEMORY, &[([7; 32], vec![0.0, 1.0])]).unwrap();
     let at = log.session("other").unwrap().tip;
     log.put_file_changes("other", at, b"{}".to_vec(), vec![b"a file".to_vec()]).unwrap();
-    refer_to_artifacts(&log);
-    erase_some(&log);
+    refer_to_artifacts(log);
+    erase_some(log);
     log.take_lease("main", "holder", Duration::from_secs(60)).unwrap();
 }
 

@@ -128,6 +128,11 @@ fn main() {
         server.is_some(),
         server::a_damaged_index_on_a_server_is_found,
     );
+    add(
+        "a_changed_value_on_a_server_is_found",
+        server.is_some(),
+        server::a_changed_value_on_a_server_is_found,
+    );
     add("a_schema_of_every_format_opens", server.is_some(), server::a_schema_of_every_format_opens);
     libtest_mimic::run(&arguments, trials).exit();
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use waterline_log::{Log, LogError, Options, Session};
 
+use crate::flips;
 use crate::formats;
 use crate::writer::{message, texts};
 
@@ -180,4 +181,67 @@ pub(crate) fn a_damaged_index_on_a_server_is_found() {
     );
     drop(log);
     drop_schema(&schema);
+}
+
+/// Changes one value of each column that a checksum covers.
+pub(crate) fn a_changed_value_on_a_server_is_found() {
+    let schema = new_schema("changed");
+    let log = Log::open(&url(&schema)).unwrap();
+    flips::fill(&log);
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, []);
+    let mut client = client();
+    // No foreign key refuses a change, and the database does not compute the checksums again.
+    let prepare = format!("SET search_path TO {schema}; SET session_replication_role = replica");
+    client.batch_execute(&prepare).unwrap();
+    let tables = "SELECT table_name::text FROM information_schema.columns \
+                  WHERE table_schema = $1 AND column_name = 'checksum' AND is_generated = 'ALWAYS'";
+    let tables: Vec<String> =
+        client.query(tables, &[&schema]).unwrap().iter().map(|row| row.get(0)).collect();
+    let mut changed = 0;
+    for table in &tables {
+        let drop = format!("ALTER TABLE {table} ALTER COLUMN checksum DROP EXPRESSION");
+        client.batch_execute(&drop).unwrap();
+        let columns = "SELECT column_name::text, udt_name::text FROM information_schema.columns \
+                       WHERE table_schema = $1 AND table_name = $2 AND column_name <> 'checksum'";
+        for column in client.query(columns, &[&schema, table]).unwrap() {
+            let (name, kind): (String, String) = (column.get(0), column.get(1));
+            changed += usize::from(is_change_found(&log, &mut client, table, &name, &kind));
+        }
+    }
+    assert!(tables.len() > 20 && changed > 100, "{changed} values of {tables:?}");
+    assert_eq!(log.verify(|_, _| ()).unwrap().problems, []);
+    drop(log);
+    drop_schema(&schema);
+}
+
+/// Changes a value of a column and changes it back. Panics if `verify` does not see it; returns
+/// false if the column has no values.
+fn is_change_found(
+    log: &Log,
+    client: &mut postgres::Client,
+    table: &str,
+    column: &str,
+    kind: &str,
+) -> bool {
+    let (change, back) = match kind {
+        "text" => (format!("{column} || 'x'"), format!("left({column}, -1)")),
+        "bytea" => (
+            format!("{column} || '\\x00'::bytea"),
+            format!("substr({column}, 1, length({column}) - 1)"),
+        ),
+        "bool" => (format!("NOT {column}"), format!("NOT {column}")),
+        // So much that a key does not become that of another row.
+        _ => (format!("{column} + 9999"), format!("{column} - 9999")),
+    };
+    let sql = format!(
+        "UPDATE {table} SET {column} = {change} WHERE ctid = (SELECT ctid FROM {table} \
+         WHERE {column} IS NOT NULL LIMIT 1) RETURNING ctid::text"
+    );
+    let Some(row) = client.query_opt(&sql, &[]).unwrap() else { return false };
+    let place: String = row.get(0);
+    let problems = log.verify(|_, _| ()).unwrap().problems;
+    assert!(!problems.is_empty(), "a changed {column} of {table} is not reported");
+    let sql = format!("UPDATE {table} SET {column} = {back} WHERE ctid = '{place}'::tid");
+    assert_eq!(client.execute(&sql, &[]).unwrap(), 1, "{column} of {table}");
+    true
 }

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::known::known;
 use super::open::{ModelKind, OpenError, kind};
 
-/// How the names of model files end, apart from tokenizers in JSON.
+/// The extensions of model files, apart from tokenizers in JSON.
 const ENDINGS: [&str; 4] = ["onnx", "npz", "safetensors", "model"];
 
 /// The directory of the encoders that the user added.
@@ -79,7 +79,7 @@ impl ModelDirectory {
     ///
     /// # Errors
     ///
-    /// If a file is unknown or cannot be copied. Then none is.
+    /// If a file is unknown or cannot be copied. Then no file is added.
     pub fn add(
         &self,
         source: &Path,
@@ -113,7 +113,7 @@ impl ModelDirectory {
         Ok(new.into_iter().map(|file| file.encoder).collect())
     }
 
-    /// Returns the encoders, those that say more first.
+    /// Returns the encoders, the best kind first.
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ impl ModelDirectory {
         }
     }
 
-    /// Writes a file under another name first, so that no half of it is ever used.
+    /// Writes a file under another name first, so that a partial file is never used.
     fn write(&self, file: &NewFile) -> Result<(), AddError> {
         let directory = self.path.join(&file.encoder);
         let path = directory.join(&file.file);

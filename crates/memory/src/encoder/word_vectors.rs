@@ -19,7 +19,7 @@ pub struct WordVectors {
     tokenizer: Merges,
     /// The numbers of all vectors in half precision, as in the file.
     values: Vec<u8>,
-    /// The numbers of a vector.
+    /// The dimension of a vector.
     size: usize,
 }
 

@@ -16,10 +16,10 @@ pub struct Figures {
     /// The share of the messages that answer a question among the first 5.
     #[serde(rename = "recall@5")]
     pub recall_5: f64,
-    /// The same among the first 10.
+    /// The share of these messages among the first 10.
     #[serde(rename = "recall@10")]
     pub recall_10: f64,
-    /// The same among the first 20.
+    /// The share of these messages among the first 20.
     #[serde(rename = "recall@20")]
     pub recall_20: f64,
     /// Questions with at least one such message among the first 10.

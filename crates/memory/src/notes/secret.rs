@@ -14,7 +14,8 @@ const KEY_LENGTH: usize = 32;
 /// The length of the secret keys of AWS, which contain slashes as paths do.
 const AWS_KEY_LENGTH: usize = 40;
 
-/// How often upper case, lower case and digits alternate at least in a random run of that length.
+/// The minimum number of changes between upper case, lower case and digits in a random run of that
+/// length.
 const AWS_KEY_CHANGES: usize = 10;
 
 /// Forms of keys that are known, and names that are followed by a password.

@@ -26,7 +26,7 @@ const VERB: &str = concat!(
     r"closes?|means?)\b|[=是为有在叫]"
 );
 
-/// What a Chinese request to do something has.
+/// Words that mark a Chinese request to do something.
 const CHINESE_ORDER: &str = "要|请|别|必须|务必|先";
 
 /// Returns the fact in a sentence that asks to remember it. A request that states no fact, such as

@@ -109,7 +109,7 @@ fn of_prompt(positions: &[Value]) -> Option<Vec<PromptToken>> {
         let Some(position) = position.as_object() else {
             return Some(PromptToken { text: String::new(), logprob: None });
         };
-        // Only the token of the prompt was asked for. Of several, it is not known which it is.
+        // Only the prompt's own token was requested; among several there is no telling which it is.
         let only = position.values().next().filter(|_| position.len() == 1)?;
         let text = only.get("decoded_token")?.as_str()?.to_owned();
         Some(PromptToken { text, logprob: only.get("logprob").and_then(Value::as_f64) })

@@ -24,7 +24,7 @@ impl ParseError {
         Self { line, column, text }
     }
 
-    /// Returns it as a text that programs can translate.
+    /// Returns the error as a phrase that programs can translate.
     #[must_use]
     pub fn phrase(&self) -> Phrase {
         phrase!(

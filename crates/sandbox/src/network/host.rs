@@ -20,7 +20,7 @@ pub struct Host {
     port: Option<u16>,
 }
 
-/// The error for a text that is not the entry of a host.
+/// The error for an invalid entry in the list of hosts.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("invalid host {text:?}; expected a name such as crates.io, *.pypi.org or HOST:PORT")]
 #[non_exhaustive]

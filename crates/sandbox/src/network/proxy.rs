@@ -13,7 +13,7 @@ use super::{Host, RefusedHosts, is_public};
 /// The largest head of a request.
 const MAX_HEAD_BYTES: usize = 32 * 1024;
 
-/// Maximum number of connections at a time, and of those beyond it that are told so.
+/// Maximum number of concurrent connections, and of further ones that get an error response.
 const MAX_CONNECTIONS: usize = 200;
 const MAX_REFUSED: usize = 50;
 

@@ -121,7 +121,7 @@ struct Search<'a> {
     rules: &'a Rules,
     user: &'a UserFiles,
     with_parts: bool,
-    /// Whether to add what is protected as soon as it exists.
+    /// Whether to add protected paths that do not exist yet.
     may_be_missing: bool,
     before: Option<&'a Found>,
     found: Found,

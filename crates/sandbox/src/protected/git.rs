@@ -29,7 +29,7 @@ pub(super) fn is_git_directory(path: &Path) -> bool {
     is_git_directory_with(path, OsStr::new(""))
 }
 
-/// Returns whether a new entry makes a git directory of a directory that is none.
+/// Returns whether a new entry turns a directory into a git directory.
 pub(super) fn is_completed_by(directory: &Path, name: &OsStr) -> bool {
     MARKS.iter().any(|mark| name.eq_ignore_ascii_case(mark))
         && !is_git_directory(directory)

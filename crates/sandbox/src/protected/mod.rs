@@ -191,9 +191,9 @@ pub fn name_of(path: &Path) -> Option<&'static str> {
 }
 
 /// Returns the name under which an absolute path inside one of the granted directories is
-/// protected, if it is. Other than [`name_of`], it recognizes git directories with any name, also
-/// one that the path completes, and what a link, a git configuration in the directories above, or
-/// the configuration of the user leads to.
+/// protected, if it is. Unlike [`name_of`], it also recognizes git directories with any name,
+/// including one that the path would complete, and paths to which a link, a git configuration in
+/// the directories above, or the user's configuration leads.
 #[must_use]
 pub fn name_at(granted: &[PathBuf], path: &Path) -> Option<&'static str> {
     name_of(path).or_else(|| found_name(granted, path))
@@ -212,7 +212,7 @@ fn found_name(granted: &[PathBuf], path: &Path) -> Option<&'static str> {
     found.map(|item| item.name).or_else(|| completes_git_directory(&rules, path).then_some(GIT))
 }
 
-/// Returns whether git takes a directory above a path for a git directory once the path exists.
+/// Returns whether creating a path would make git treat a directory above it as a git directory.
 #[cfg(target_os = "linux")]
 fn completes_git_directory(rules: &crate::Rules, path: &Path) -> bool {
     path.ancestors().any(|entry| {
@@ -250,7 +250,7 @@ pub const fn git_directory_outside(_: &Path) -> Option<PathBuf> {
 fn entry_name(parent: Option<&str>, name: &str) -> Option<&'static str> {
     NAMES.into_iter().find(|protected| match protected.strip_prefix('*') {
         Some(ending) => ends_with(name, ending).is_some(),
-        // Most names differ at their ends, which takes the least time to find out.
+        // Most names differ at their ends, so comparing those first is fastest.
         None => match ends_with(protected, name) {
             Some("") => true,
             Some(directory) => {
@@ -262,7 +262,7 @@ fn entry_name(parent: Option<&str>, name: &str) -> Option<&'static str> {
     })
 }
 
-/// Returns what is before an ending of a text.
+/// Returns the part of a text before an ending, if the text has that ending.
 fn ends_with<'a>(text: &'a str, ending: &str) -> Option<&'a str> {
     let (start, end) = text.split_at_checked(text.len().checked_sub(ending.len())?)?;
     end.eq_ignore_ascii_case(ending).then_some(start)

@@ -21,8 +21,9 @@ const MAX_BYTES: u64 = 100_000_000;
 /// Maximum number of names that are tried.
 const MAX_NAMES: usize = 1_000;
 
-/// Moves the versions of a command from the guarded directories to another directory, each with its
-/// path. What cannot be moved stays where it is. No process of the command may be running anymore.
+/// Moves the versions that a command made of protected paths from the guarded directories to
+/// another directory, keeping their paths. What cannot be moved stays where it is. No process of
+/// the command may be running anymore.
 pub(crate) fn set_aside(blocked: &mut [Blocked], guarded: &[PathBuf], directory: &Path) {
     for one in blocked {
         let Some(from) = &one.moved_to else { continue };

@@ -16,7 +16,7 @@ static WATCHED: Mutex<BTreeMap<PathBuf, Watched>> = Mutex::new(BTreeMap::new());
 struct Watched {
     /// The protected paths as they were before the first of them.
     guard: Guard,
-    /// The rules of the first, with what any of them may change.
+    /// The rules of the first command, extended by what any of the others may change.
     rules: Rules,
     running: usize,
     was_shared: bool,

@@ -47,7 +47,7 @@ const PYTHON: [&str; 2] = ["[errno 1] operation not permitted", "[errno 13] perm
 /// What is known about the command whose messages are read.
 pub(super) struct Reader<'a> {
     pub(super) network: &'a Network,
-    /// Whether only messages count that nothing else explains.
+    /// Whether to count only messages that nothing else explains.
     pub(super) strictly: bool,
     /// Whether the output mentions sockets.
     pub(super) mentions_sockets: bool,

@@ -25,7 +25,7 @@ pub(super) struct Background {
     pub(super) fence: Fence,
     pub(super) session: String,
     pub(super) counter: Counter,
-    /// The memory that the summary is for, if it is.
+    /// The memory that also gets the summary, if any.
     pub(super) memory: Option<Arc<Memory>>,
     pub(super) source: Source,
     pub(super) user_texts: UserTexts,

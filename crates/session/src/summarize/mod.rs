@@ -115,8 +115,8 @@ impl LiveSession {
         Ok(())
     }
 
-    /// Lets the summary that is being made serve the generation that a fold is about to start, if
-    /// it is about the same messages. Returns whether there is one.
+    /// Keeps the summary in progress for the generation that a fold is about to start, if it covers
+    /// the same messages. Returns whether it does.
     pub(crate) fn continue_summary(&mut self, wanted: &SummaryRequest) -> bool {
         let next = self.generation.number + 1;
         let same = self.pending.as_mut().filter(|pending| pending.sources == wanted.sources);

@@ -9,8 +9,8 @@ use crate::error::SessionError;
 use crate::live::LiveSession;
 
 impl LiveSession {
-    /// Returns the previous summary, as far as it covers the messages that are folded now. It is
-    /// better than a digest until a newer one exists.
+    /// Returns the previous summary for those of the wanted messages that it covers. It is better
+    /// than a digest until a newer one exists.
     pub(crate) async fn earlier_summary(
         &self,
         wanted: &SummaryRequest,

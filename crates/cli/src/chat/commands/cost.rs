@@ -27,7 +27,8 @@ fn calls(log: &Log, id: &str) -> waterline_log::Result<Vec<(Relation, Usage)>> {
     Ok(own.chain(log.usage_below(&first)?).collect())
 }
 
-/// Returns the same calls without their relations. The prompt's gauge adds them up.
+/// Returns the calls that `calls` returns, without their relations. The prompt's gauge adds them
+/// up.
 pub fn all_calls(log: &Log, id: &str) -> waterline_log::Result<Vec<Usage>> {
     Ok(calls(log, id)?.into_iter().map(|(_, call)| call).collect())
 }

@@ -26,7 +26,7 @@ pub(super) const SPEC: Spec = Spec {
 const LABEL: usize = 12;
 const GAP: &str = "  ";
 
-/// The value of what there is not.
+/// The value shown for something that does not exist.
 const NONE: &str = "–";
 
 /// A label and its value.

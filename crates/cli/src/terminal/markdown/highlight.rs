@@ -14,7 +14,7 @@ const NUMBER: Style = AnsiColor::Yellow.on_default();
 const KEY: Style = AnsiColor::Cyan.on_default();
 const REMOVED: Style = AnsiColor::Red.on_default();
 
-/// What a line continues from the line before it.
+/// What the previous line left open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum State {
     #[default]
@@ -25,7 +25,7 @@ pub enum State {
     String(&'static str),
 }
 
-/// Colors one line. `state` is what it continues, and then what the next line continues.
+/// Colors one line. `state` is the state before the line, and is updated to the state after it.
 pub fn line(language: &'static Language, state: &mut State, code: &str) -> Vec<Span> {
     let mut lexer = Lexer { language, rest: code, spans: Vec::new(), before: None };
     match language.kind {

@@ -20,7 +20,7 @@ pub struct Language {
 pub(super) enum Kind {
     /// Keywords between other text.
     Code,
-    /// The same, and case does not matter.
+    /// Keywords between other text; their case does not matter.
     CodeInAnyCase,
     /// Lines that start with a key, which ends with this character.
     Keys(char),

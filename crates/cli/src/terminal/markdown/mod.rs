@@ -51,7 +51,7 @@ pub struct Markdown {
     /// The column of the cursor.
     column: usize,
     holds_back: bool,
-    /// What the code at the start of `source` continues.
+    /// The highlighting state at the start of `source`.
     state: State,
 }
 

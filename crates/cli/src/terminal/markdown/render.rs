@@ -34,7 +34,7 @@ pub struct Rendered {
     pub complete: usize,
     /// The opening fence of the code block that the final lines end in.
     pub opening: Option<String>,
-    /// What the code after the final lines continues.
+    /// The highlighting state after the final lines.
     pub state: State,
     /// Whether a table is held back until it is complete.
     pub holds_back: bool,
@@ -99,7 +99,7 @@ struct Renderer<'a> {
     table: Option<Table>,
     /// Set inside a code block.
     code: Option<Code>,
-    /// What the next line of code continues, and the same before the last line.
+    /// The highlighting state before the next line of code, and before the last line.
     state: State,
     state_before: State,
 }

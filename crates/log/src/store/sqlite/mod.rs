@@ -77,7 +77,8 @@ impl Sqlite {
         Ok(store)
     }
 
-    /// Opens a log whose format cannot be read, or is none of a log with these tables, for reading.
+    /// Opens a log for reading although its format number cannot be read or does not match its
+    /// tables.
     fn open_damaged_format(&mut self, error: LogError) -> Result<()> {
         let mut handle = self.connect_reader()?;
         if !schema::differences(&mut handle)?.is_empty() {

@@ -81,8 +81,8 @@ impl Matrix {
         Self { columns: count, values: values.collect() }
     }
 
-    /// Returns, for each row, the `count` rows from `before` rows before it on, as one row. Rows
-    /// that do not exist are zeros.
+    /// Returns, for each row, a window of `count` rows that starts `before` rows above it, joined
+    /// into one row. Rows that do not exist are zeros.
     pub(super) fn windows(&self, before: usize, count: usize) -> Self {
         let mut values = Vec::with_capacity(self.values.len() * count);
         for at in 0..self.count() {

@@ -24,9 +24,9 @@ const QUESTION: usize = 200;
 
 /// The table of pieces is stored in parts; a piece is in the part of its number modulo this.
 const PARTS: usize = 17;
-/// The numbers of a piece's vector.
+/// The dimension of a piece's vector.
 const SIZE: usize = 512;
-/// The numbers that a convolution has for each piece.
+/// The number of outputs of a convolution for each piece.
 const WIDTH: usize = 256;
 /// For each convolution, the pieces it sees, and how many of them are before the current one.
 const CONVOLUTIONS: [(usize, usize); 3] = [(2, 0), (3, 1), (5, 2)];
