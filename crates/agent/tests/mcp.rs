@@ -304,6 +304,16 @@ async fn tools_pages_and_definitions_of_a_server_are_limited() {
 }
 
 #[tokio::test]
+async fn a_huge_answer_over_http_is_refused() {
+    let huge = |_: &Value| json!({"result": {"content": "x".repeat(17 << 20)}});
+    let server =
+        server::Server::start(move |request| respond(request, &["echo"], huge)).await.unwrap();
+    let connected = connect(&at(&server.url, PATIENT)).await.unwrap();
+    let failure = find(&connected, "demo__echo").invoke(json!({})).await.unwrap_err();
+    assert!(failure.text.contains("more than 16 MB"), "{}", failure.text);
+}
+
+#[tokio::test]
 async fn a_large_definition_is_refused() {
     let large = "x".repeat(70_000);
     let server = server::Server::start(move |request| {

@@ -45,7 +45,10 @@ fn plan_explains_the_distance_to_the_low_mark() {
     let ended = run(&[["plan", &example()].as_slice(), &set].concat(), "");
     let explained = ended.out.lines().find(|line| line.contains("below the low mark: "));
     let explained = explained.unwrap_or_else(|| panic!("{}{}", ended.out, ended.err));
-    assert!(explained.contains("stage window was the last to drop messages, "), "{explained}");
+    assert!(
+        explained.contains("stage window (window.tokens = 10%) was the last to drop messages, "),
+        "{explained}"
+    );
     assert!(ended.out.contains("\nthe summary block uses "), "{}", ended.out);
     let ended = run(&[["plan", &example(), "--json"].as_slice(), &set].concat(), "");
     let plan = &json_lines(&ended.out)[0];

@@ -9,6 +9,7 @@ mod client;
 mod config;
 mod connect;
 mod content;
+mod http;
 mod listing;
 mod problem;
 mod sanitize;

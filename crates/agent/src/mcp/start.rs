@@ -12,6 +12,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::process::{ChildStderr, Command};
 
 use super::config::Server;
+use super::http::HttpClient;
 use super::problem::{ServerProblem, ServerProblemKind};
 use super::sanitize;
 
@@ -66,7 +67,7 @@ pub(super) fn http(
     server: &Server,
     url: &str,
     headers: &BTreeMap<String, String>,
-) -> Result<StreamableHttpClientTransport<reqwest::Client>, ServerProblem> {
+) -> Result<StreamableHttpClientTransport<HttpClient>, ServerProblem> {
     let invalid = |header: &String| ServerProblemKind::Header(header.clone()).of(&server.name);
     let mut sent = HashMap::new();
     for (header, value) in headers {
@@ -85,7 +86,7 @@ pub(super) fn http(
         .build()
         .map_err(|error| ServerProblemKind::Connect(sanitize::reason(&error)).of(&server.name))?;
     let config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(sent);
-    Ok(StreamableHttpClientTransport::with_client(client, config))
+    Ok(StreamableHttpClientTransport::with_client(HttpClient(client), config))
 }
 
 /// Follows redirects only to the same origin, so that no other server receives the headers, and

@@ -244,7 +244,7 @@ plan-fold-report-by =
         [limit] the limit of the window
         [level] the fold on request
         [arrival] the rules for new messages
-       *[other] stage { $name }
+       *[other] stage { $name }{ $limits }
     }
 plan-fold-report-dropped = { $by } was the last to drop messages, and those that stay have { $left } tokens
 plan-fold-report-shortened = nothing was dropped; { $by } freed the most, { $freed } tokens, and { $left } are left

@@ -194,7 +194,7 @@ plan-fold-report-by =
         [limit] 窗口上限
         [level] 手动折叠
         [arrival] 新消息规则
-       *[other] 阶段 { $name }{ " " }
+       *[other] 阶段 { $name }{ $limits }{ " " }
     }
 plan-fold-report-dropped = 最后由{ $by }去掉消息，留下的消息共 { $left } 个 token
 plan-fold-report-shortened = 没有省略任何消息；{ $by }释放得最多，共 { $freed } 个 token，剩下 { $left } 个

@@ -7,6 +7,7 @@ use anyhow::Result;
 use unicode_width::UnicodeWidthStr;
 use waterline::history::{AtomKind, History};
 use waterline::plan::{Action, Figures, FoldReport, Slot, Treatment};
+use waterline::policy::Policy;
 use waterline::reason::Reasons;
 use waterline::warning::{Warning, WarningKind};
 
@@ -144,14 +145,14 @@ fn header(out: &mut impl Write, name: &str, report: &Report<'_>) -> Result<()> {
     };
     writeln!(out, "{action}")?;
     if let Some(fold_report) = report.plan.fold_report {
-        writeln!(out, "{}", distance(tokens, fold_report))?;
+        writeln!(out, "{}", distance(tokens, fold_report, report.policy))?;
     }
     writeln!(out)?;
     Ok(())
 }
 
 /// Explains the distance between the context after a fold and the low mark.
-fn distance(tokens: &Figures, fold_report: &FoldReport) -> String {
+fn distance(tokens: &Figures, fold_report: &FoldReport, policy: &Policy) -> String {
     let distance = tokens.context.abs_diff(tokens.low);
     let block = match (fold_report.block, fold_report.block_budget) {
         (0, _) => text!("plan-fold-report-no-block"),
@@ -164,7 +165,8 @@ fn distance(tokens: &Figures, fold_report: &FoldReport) -> String {
     let (Some(effect), Some(last)) = (fold_report.main_effect(), fold_report.effects.last()) else {
         return block;
     };
-    let name = text!("plan-fold-report-by", name = effect.by);
+    let limits = limits(policy, effect.by);
+    let name = text!("plan-fold-report-by", name = effect.by, limits = limits);
     // A later rule may have put a message back. The tokens are those at the end, so that they and
     // the summary block add up.
     let cause = if effect.dropped > 0 {
@@ -180,6 +182,20 @@ fn distance(tokens: &Figures, fold_report: &FoldReport) -> String {
         text!("plan-low-not-needed", tokens = distance)
     };
     format!("{}\n{block}", text!("plan-fold-report", place = place, cause = cause))
+}
+
+/// Returns the settings of a stage that say how much it keeps: ` (trim.keep = 22%, trim.fill = 54%)`.
+/// Returns an empty text if it has none.
+fn limits(policy: &Policy, stage: &str) -> String {
+    let keys = ["messages", "steps", "turns", "tokens", "keep", "fill"];
+    let settings = keys.iter().filter_map(|key| {
+        let key = format!("{stage}.{key}");
+        let value = policy.setting(&key)?;
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        Some(format!("{key} = {value}"))
+    });
+    let settings = settings.collect::<Vec<_>>().join(", ");
+    if settings.is_empty() { settings } else { format!(" ({settings})") }
 }
 
 /// Returns the label of a treatment.
