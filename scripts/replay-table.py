@@ -52,7 +52,7 @@ for window in order("window"):
 if BEFORE in order("policy"):
     print("\n## `auto` before and now\n")
     print("Each pair: before → now. *Before* is `auto` of [decision 10](decisions/0010-marks-that-pay.md), which kept 14% of the")
-    print("window and a ledger of 29%; *now* is that of [decision 37](decisions/0037-the-same-share-in-every-window.md). *Verbatim*")
+    print("window and a ledger of 29%; *now* is that of [decision 38](decisions/0038-more-recent-steps-whole.md). *Verbatim*")
     print("is the share of the window that is unchanged messages right after a fold, *tokens* the mean of a context. Files without")
     print("a fold are left out. The last rows of a window are other session files, as programs wrote them.\n")
     print("| window | file | retained | intact | cost | folds | verbatim | tokens |\n|--:|---|--:|--:|--:|--:|--:|--:|")

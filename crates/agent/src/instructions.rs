@@ -1,6 +1,6 @@
-//! Instruction files: `AGENTS.md` and `CLAUDE.md` of a project, and the user's own `AGENTS.md`.
-//! They are quoted in the system prompt. A file of the project may be written by anyone, so it can
-//! ask for a style but never extends what the agent may do.
+//! Instruction files: `AGENTS.md` and `CLAUDE.md` of a project and of the user. They are quoted in
+//! the system prompt. A file of the project may be written by anyone, so it can ask for a style but
+//! never extends what the agent may do.
 
 mod imports;
 
@@ -29,7 +29,7 @@ const MAX_IMPORTS: usize = 10;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct InstructionFiles {
-    /// The user's own file.
+    /// The directory of the user's own files.
     pub user: Option<PathBuf>,
     /// The root of the project, and the working directory in it.
     pub project: Option<(PathBuf, PathBuf)>,
@@ -39,11 +39,11 @@ pub struct InstructionFiles {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Instructions {
-    /// The path: relative to the root of the project, or absolute for the user's own file.
+    /// The path: relative to the root of the project, or absolute for a file of the user.
     pub name: String,
     /// What is sent to the model; long files are truncated.
     pub text: String,
-    /// Whether it is the user's own file.
+    /// Whether it is a file of the user.
     pub is_own: bool,
 }
 
@@ -55,8 +55,8 @@ impl Instructions {
 }
 
 impl InstructionFiles {
-    /// Returns the user's own file at `user`, and the files of a project from its root down to
-    /// `directory`.
+    /// Returns the files of the user in the directory `user`, and those of a project, given by its
+    /// root and the working directory in it.
     #[must_use]
     pub const fn new(user: Option<PathBuf>, project: Option<(PathBuf, PathBuf)>) -> Self {
         Self { user, project }
@@ -77,8 +77,8 @@ impl InstructionFiles {
             Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => notices.push(Notice::Instructions(error.into())),
         };
-        if let Some(user) = &self.user {
-            add(user.display().to_string(), small_file::read(user), true);
+        for path in self.user.iter().flat_map(|user| NAMES.map(|name| user.join(name))) {
+            add(path.display().to_string(), small_file::read(&path), true);
         }
         if let Some((root, directory)) = &self.project {
             let (paths, refused) = paths(root, directory);
@@ -322,9 +322,10 @@ mod tests {
 
     #[test]
     fn long_files_are_truncated_with_a_note() {
-        let temp = project(&[("AGENTS.md", &"é".repeat(30_000)), ("own.md", "Answer in German.")]);
+        let temp =
+            project(&[("AGENTS.md", &"é".repeat(30_000)), ("own/CLAUDE.md", "Answer in German.")]);
         let root = temp.path().to_owned();
-        let own = Some(root.join("own.md"));
+        let own = Some(root.join("own"));
         let (found, _) = InstructionFiles::new(own, Some((root.clone(), root))).read();
         let quoted = quote(&found, 1_000_000);
         assert!(quoted.len() < 34_000 && quoted.contains("30000 chars total"), "{}", quoted.len());

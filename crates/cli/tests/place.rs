@@ -226,11 +226,13 @@ fn local_commands_need_no_server() {
     drop(std::net::TcpStream::connect(url.trim_start_matches("http://")));
     server.join().unwrap();
     let mut lines = child.stdin.take().unwrap();
-    lines.write_all(b"/fork\n/new\n/config fold.high 50%\n/model other\n/load mill\n").unwrap();
+    lines
+        .write_all(b"/fork\n/undo\n/new\n/config fold.high 50%\n/model other\n/load mill\n")
+        .unwrap();
     drop(lines);
     out.read_to_string(&mut shown).unwrap();
     assert!(child.wait().unwrap().success(), "{shown}");
-    for expected in ["Now in the fork", "fold.low is now 46%", "other", "mill"] {
+    for expected in ["Now in the fork", "cannot undo", "fold.low is now 46%", "other", "mill"] {
         assert!(shown.contains(expected), "{expected}: {shown}");
     }
     // It could not be asked how large the window of the other model is, which is not an answer.

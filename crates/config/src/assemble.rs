@@ -36,9 +36,6 @@ use crate::policy;
 use crate::remembered::remembered;
 use crate::settings;
 
-/// The user's own instruction file, in the user's config directory.
-const INSTRUCTIONS: &str = "AGENTS.md";
-
 /// The models, tools, servers, skills, roles and limits of agents on one log. What agents share is
 /// created once; [`Assembly::for_start`] returns the assembly for another session.
 #[derive(Clone)]
@@ -279,7 +276,7 @@ fn limit(
 /// about changes there.
 fn apply_defaults(config: &mut AgentConfig, environment: &Arc<Environment>, overrides: &Overrides) {
     config.directory.clone_from(&overrides.directory);
-    let user = environment.user_directory().map(|directory| directory.join(INSTRUCTIONS));
+    let user = environment.user_directory();
     let project = overrides
         .directory
         .as_ref()

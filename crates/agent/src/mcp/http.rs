@@ -102,7 +102,7 @@ async fn answer(
     }
     let is_json = is(JSON);
     let body = whole(response).await?;
-    if !is_json && !(body.is_empty() && !is_expected) {
+    if !is_json && (is_expected || !body.is_empty()) {
         return Err(StreamableHttpError::UnexpectedContentType(kind));
     }
     match serde_json::from_slice(&body) {

@@ -201,6 +201,12 @@ fn shell(shell: &Shell, root: &Path, identity: Vec<(String, String)>) -> Shell {
     shell.toolchains.link_packages(root, is_offline);
     let own = [("HOME", root.to_owned()), ("TMPDIR", root.join("temp"))]
         .map(|(name, path)| (name.to_owned(), path.display().to_string()));
+    // Java takes the home directory from the system's list of users, not from `HOME`.
+    let java = [
+        ("GRADLE_USER_HOME", root.join(".gradle").display().to_string()),
+        ("MAVEN_OPTS", format!("-Duser.home={}", root.display())),
+    ]
+    .map(|(name, value)| (name.to_owned(), value));
     // The variables that the user chose come last and take precedence.
     let chosen = std::mem::take(&mut shell.environment);
     shell.environment = shell.toolchains.variables.clone();
@@ -211,6 +217,7 @@ fn shell(shell: &Shell, root: &Path, identity: Vec<(String, String)>) -> Shell {
     shell.environment.push(("GIT_CONFIG_NOSYSTEM".to_owned(), "1".to_owned()));
     shell.environment.extend(GIT_SETTINGS.map(|(name, value)| (name.to_owned(), value.to_owned())));
     shell.environment.extend(identity);
+    shell.environment.extend(java);
     shell.environment.extend(chosen);
     shell.environment.extend(own);
     shell.blocked = Some(root.join(BLOCKED_DIRECTORY));

@@ -184,8 +184,8 @@ fn distance(tokens: &Figures, fold_report: &FoldReport, policy: &Policy) -> Stri
     format!("{}\n{block}", text!("plan-fold-report", place = place, cause = cause))
 }
 
-/// Returns the settings of a stage that say how much it keeps: ` (trim.keep = 22%, trim.fill = 54%)`.
-/// Returns an empty text if it has none.
+/// Returns the settings of a stage that say how much it keeps: ` (trim.keep = 28%)`. Returns an
+/// empty text if it has none.
 fn limits(policy: &Policy, stage: &str) -> String {
     let keys = ["messages", "steps", "turns", "tokens", "keep", "fill"];
     let settings = keys.iter().filter_map(|key| {

@@ -70,7 +70,7 @@ fn the_folds_of_the_documentation_are_real() {
              > /compact
              < [y/n]
              ! y
-             < 11k
+             < 10k
              > /context why 11
              > /context undo",
         );

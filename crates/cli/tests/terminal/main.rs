@@ -404,6 +404,7 @@ fn a_guessed_window_and_a_price_are_shown() {
          > /cost
          < Price: $
          < price of m as of 2026-11-16
+         < · $
          > /status
          < a guess; set it with --window
          > /quit

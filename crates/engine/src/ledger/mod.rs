@@ -150,7 +150,7 @@ impl<'a> Shown<'a> {
 }
 
 /// A file with at least this many names gets a line of its own.
-const MIN_NAMES: usize = 4;
+const MIN_NAMES: usize = 2;
 
 /// Returns the kind that a value is listed under. `item.id` looks like a file name, but is a field.
 fn listed_as(entry: &Entry<'_>) -> Kind {

@@ -9,6 +9,7 @@ use libtest_mimic::Trial;
 use waterline_sandbox::ExceededLimit;
 
 use crate::commands::{fails, rules, run, run_with, works, works_with};
+use crate::harness::ignored;
 use crate::yard::Yard;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -21,14 +22,13 @@ pub(crate) fn trials() -> Vec<Trial> {
         processes_are_limited,
         command_is_killed_before_its_host,
     ];
-    if Path::new("/usr/bin/perl").exists() {
-        trials.extend(trials!["privileges":
-            memory_is_limited,
-            orphans_are_reaped_while_the_command_runs,
-        ]);
-    }
-    if Path::new("/usr/bin/perl").exists() && cfg!(target_arch = "x86_64") {
-        trials.extend(trials!["privileges":
+    let mut in_perl = trials!["privileges":
+        memory_is_limited,
+        orphans_are_reaped_while_the_command_runs,
+    ];
+    // Their system calls are given by number.
+    if cfg!(target_arch = "x86_64") {
+        in_perl.extend(trials!["privileges":
             command_has_no_capabilities,
             attributes_cannot_be_changed,
             file_system_requests_are_refused,
@@ -36,6 +36,10 @@ pub(crate) fn trials() -> Vec<Trial> {
             shared_memory_is_limited,
         ]);
     }
+    trials.extend(match Path::new("/usr/bin/perl").exists() {
+        true => in_perl,
+        false => ignored("privileges", in_perl, "there is no perl"),
+    });
     if Path::new("/usr/bin/chrt").exists() {
         trials.extend(trials!["privileges": priority_cannot_be_raised]);
     }
