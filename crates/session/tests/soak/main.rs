@@ -52,7 +52,7 @@ fn main() {
         trials.push(Trial::test(format!("sqlite::{wire}"), move || {
             let directory = tempfile::tempdir()?;
             let url = directory.path().join("log.db").display().to_string();
-            soak(&url, directory.path(), wire, seed, turns)
+            soak(&url, directory.path(), wire, seed, turns, Ends::Killed)
         }));
         let server = postgres.clone();
         let trial = Trial::test(format!("postgres::{wire}"), move || {
@@ -65,15 +65,38 @@ fn main() {
                 wire,
                 seed,
                 turns,
+                Ends::Killed,
             )
         });
         trials.push(trial.with_ignored_flag(postgres.is_none()));
     }
+    trials.push(Trial::test("one_process", move || {
+        let directory = tempfile::tempdir()?;
+        let url = directory.path().join("log.db").display().to_string();
+        // In a shorter session the growth is less than the noise.
+        soak(&url, directory.path(), Wire::OPENAI_CHAT, 9, turns.max(300), Ends::Itself)
+    }));
     libtest_mimic::run(&arguments, trials).exit();
 }
 
+/// How the workers of a case end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    /// Each is killed after a while, unless it finishes first.
+    Killed,
+    /// The first one finishes.
+    Itself,
+}
+
 /// Runs workers, kills them, and checks the log they leave.
-fn soak(url: &str, directory: &Path, wire: Wire, seed: u64, turns: u64) -> Result<(), Failed> {
+fn soak(
+    url: &str,
+    directory: &Path,
+    wire: Wire,
+    seed: u64,
+    turns: u64,
+    ends: Ends,
+) -> Result<(), Failed> {
     let log = Log::open(url)?;
     log.create(Session::new("soak"))?;
     let model = Model::start(wire, seed)?;
@@ -92,9 +115,12 @@ fn soak(url: &str, directory: &Path, wire: Wire, seed: u64, turns: u64) -> Resul
             .stdin(Stdio::null())
             .spawn()?;
         starts += 1;
-        // Every worker is killed, most of them soon, unless it finishes first.
+        // Most of them are killed soon.
         let longest = if dice.percent(70) { 400 } else { 4_000 };
-        let until = Instant::now() + Duration::from_millis(30 + dice.throw(longest));
+        let until = match ends {
+            Ends::Killed => Instant::now() + Duration::from_millis(30 + dice.throw(longest)),
+            Ends::Itself => started + TIMEOUT,
+        };
         let status = loop {
             if let Some(status) = worker.try_wait()? {
                 break Some(status);
@@ -130,7 +156,7 @@ fn soak(url: &str, directory: &Path, wire: Wire, seed: u64, turns: u64) -> Resul
         "{wire}: {turns} turns, {starts} processes, {kills} killed, {:.1} s, {seen}, {watch}",
         started.elapsed().as_secs_f64()
     );
-    watch.check()?;
+    watch.check(ends == Ends::Itself)?;
     check(&log, &journal, &model, turns)
 }
 

@@ -15,6 +15,11 @@ const MAX_MEMORY_KB: u64 = 256 << 10;
 const MAX_GROWTH_PERCENT: u64 = 50;
 const MAX_GROWTH_KB: u64 = 16 << 10;
 
+/// The memory of a process that runs a whole session: what it has at the start, and the messages
+/// with their values and token counts, which stay in memory.
+const BASE_MEMORY_KB: u64 = 32 << 10;
+const MAX_MEMORY_PER_CONTENT: u64 = 10;
+
 /// A shorter session says nothing about growth.
 const MIN_MESSAGES: u64 = 1_000;
 
@@ -98,13 +103,18 @@ impl Watch {
         Ok(())
     }
 
-    /// Checks the limits.
-    pub(crate) fn check(&self) -> Result<(), Failed> {
+    /// Checks the limits. `is_one_process` says whether one worker ran the whole session.
+    pub(crate) fn check(&self, is_one_process: bool) -> Result<(), Failed> {
+        let content_kb = self.content >> 10;
+        let max_memory_kb = match is_one_process {
+            true => BASE_MEMORY_KB + content_kb * MAX_MEMORY_PER_CONTENT,
+            false => MAX_MEMORY_KB,
+        };
         let is_steady = self.growth().is_none_or(|(early, late)| {
             late <= early + early * MAX_GROWTH_PERCENT / 100 + MAX_GROWTH_KB
         });
         let base = if self.is_on_server { BASE_BYTES_ON_SERVER } else { BASE_BYTES };
-        let within = self.memory_kb <= MAX_MEMORY_KB
+        let within = self.memory_kb <= max_memory_kb
             && is_steady
             && self.children == MAX_CHILDREN
             && self.stored <= base + self.content * MAX_OVERHEAD;
