@@ -29,15 +29,14 @@ pub enum ApprovalReply {
 }
 
 impl ApprovalReply {
-    /// Parses a typed reply: `y`, `a`, `n` or the full word, in English or Chinese. The letters may
+    /// Parses a typed reply: `y`, `a`, `n` or such a word, in English or Chinese. The letters may
     /// be full-width ones, as Chinese input methods write them. Returns `None` for anything else.
     #[must_use]
     pub fn read(text: &str) -> Option<Self> {
         let text = text.trim().trim_end_matches(['.', '!', '。', '！']).to_lowercase();
         match text.as_str() {
-            "y" | "ｙ" | "yes" | "是" | "是的" | "好" | "好的" | "可以" | "允许" | "同意" => {
-                Some(Self::Allow)
-            }
+            "y" | "ｙ" | "yes" | "yes please" | "ok" | "okay" | "sure" | "是" | "是的" | "好"
+            | "好的" | "可以" | "允许" | "同意" => Some(Self::Allow),
             "a" | "ａ" | "always" | "始终" | "总是" | "一直" | "始终允许" | "总是允许" => {
                 Some(Self::AllowAlways)
             }

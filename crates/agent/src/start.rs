@@ -36,10 +36,8 @@ impl Start {
         let found = match self {
             Self::New => None,
             Self::Open(id) => log.lookup(id)?,
-            Self::Resume(id) | Self::Fork { of: id, .. } => {
-                let missing = || LogError::NoSession { id: id.clone() };
-                Some(log.lookup(id)?.ok_or_else(missing)?)
-            }
+            // It must exist, so any unambiguous prefix of its id will do.
+            Self::Resume(id) | Self::Fork { of: id, .. } => Some(log.find(id)?),
             Self::Latest => {
                 let filter = Filter { user: user.map(str::to_owned), ..Filter::default() };
                 let latest = log.sessions(&filter)?.into_iter().find(Session::is_conversation);

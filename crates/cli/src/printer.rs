@@ -34,6 +34,9 @@ use crate::text;
 /// Columns shown of a tool call.
 const CALL: usize = 100;
 
+/// Maximum length of the line that says why a call failed. It may end with a hint.
+const CAUSE: usize = 400;
+
 /// The result of a call that needs approval without a terminal. The model reads it.
 const NO_TERMINAL: &str = "no one is available to approve it; the user can start with --yes, \
                            which approves all calls except critical ones, commands without a \
@@ -161,7 +164,7 @@ impl Printer {
 
     fn show_failure(&self, name: &str, failure: &Failure) {
         let cause = failure.cause.as_str();
-        self.note(&truncate(&text!("run-failed", name = name, cause = cause), CALL));
+        self.note(&truncate(&text!("run-failed", name = name, cause = cause), CAUSE));
         for line in &failure.lines {
             self.note(&format!("  {}", truncate(line, CALL)));
         }

@@ -1,6 +1,6 @@
-//! Loads many messages in parallel: each thread reads, verifies and parses a part of them and
-//! indexes its values. The parts are then appended in order. Of messages whose texts are not
-//! needed, only roles and token counts are read.
+//! Loads many messages in parts: each part is read, verified and parsed, and its values are indexed.
+//! The parts of a long history are read in parallel and appended in order. Of messages whose texts
+//! are not needed, only roles and token counts are read.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,6 +24,12 @@ const PARTS_PER_THREAD: u64 = 2;
 
 /// A smaller part is not worth a statement of its own.
 const MIN_MESSAGES: u64 = 256;
+
+/// A larger part would only take more memory until it is appended.
+const MAX_MESSAGES: u64 = 1_024;
+
+/// Fewer messages are read by one thread: it takes less memory and, at that size, hardly more time.
+const MIN_PARALLEL: u64 = 20_000;
 
 /// Consecutive messages of one branch, and whether their texts are needed.
 #[derive(Clone, Copy, Debug)]
@@ -59,9 +65,20 @@ pub(crate) fn load(
     stretches: &[Stretch],
     parse: Parse,
 ) -> Result<()> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let parts = Mutex::new(parts_of(stretches, history.len(), threads as u64).into_iter());
+    let messages: u64 = stretches.iter().map(|stretch| stretch.run.upto - stretch.run.after).sum();
+    let threads = match messages < MIN_PARALLEL {
+        true => 1,
+        false => std::thread::available_parallelism().map_or(1, usize::from),
+    };
+    let parts = parts_of(stretches, history.len(), threads as u64);
     let reader = Reader { log, counter: history.counter().name(), parse };
+    if threads == 1 {
+        for part in parts {
+            history.append_chunk(reader.read_safely(part)?);
+        }
+        return Ok(());
+    }
+    let parts = Mutex::new(parts.into_iter());
     let (done, ready) = channel();
     std::thread::scope(|scope| {
         for _ in 0..threads {
@@ -82,7 +99,7 @@ fn parts_of(stretches: &[Stretch], mut first: usize, threads: u64) -> Vec<Part> 
     let size = |has_texts: bool| {
         let alike = stretches.iter().filter(|stretch| stretch.has_texts == has_texts);
         let messages: u64 = alike.map(|stretch| stretch.run.upto - stretch.run.after).sum();
-        messages.div_ceil(threads * PARTS_PER_THREAD).max(MIN_MESSAGES)
+        messages.div_ceil(threads * PARTS_PER_THREAD).clamp(MIN_MESSAGES, MAX_MESSAGES)
     };
     let sizes = [false, true].map(size);
     let mut parts = Vec::new();
@@ -111,14 +128,18 @@ impl Reader<'_> {
     fn run(&self, parts: &Mutex<impl Iterator<Item = Part>>, done: &Sender<Ready>) {
         let next = || parts.lock().ok()?.next();
         while let Some(part) = next() {
-            // A parser that panics must not end the program.
-            let read = catch_unwind(AssertUnwindSafe(|| self.read(part)));
-            let outcome = read.unwrap_or_else(|_| Err(stopped()));
+            let outcome = self.read_safely(part);
             let failed = outcome.is_err();
             if done.send((part.number, outcome)).is_err() || failed {
                 return;
             }
         }
+    }
+
+    /// Reads a part. A parser that panics must not end the program.
+    fn read_safely(&self, part: Part) -> Result<Chunk> {
+        let read = catch_unwind(AssertUnwindSafe(|| self.read(part)));
+        read.unwrap_or_else(|_| Err(stopped()))
     }
 
     fn read(&self, part: Part) -> Result<Chunk> {

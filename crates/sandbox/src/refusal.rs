@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::protected::{self, Blocked};
-use crate::rules::Rules;
+use crate::rules::{Network, Rules};
 
 /// An access that the sandbox refused, or may have refused, to a command.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,6 +117,17 @@ pub(crate) fn find(output: &str, rules: &Rules, directory: &Path, succeeded: boo
     found
 }
 
+/// Programs that may be told to print nothing, and their exit statuses for a failed connection.
+const SILENT: [(&str, i32); 3] = [("curl", 6), ("curl", 7), ("wget", 4)];
+
+/// Returns the refusal that only the exit status of a command shows.
+#[must_use]
+pub(crate) fn of_status(command: &str, code: Option<i32>, rules: &Rules) -> Option<Refusal> {
+    let runs = |program| command.split(|c: char| !c.is_alphanumeric()).any(|word| word == program);
+    let failed = SILENT.iter().any(|&(program, status)| code == Some(status) && runs(program));
+    (failed && rules.network != Network::Any).then_some(Refusal::Network)
+}
+
 /// Removes a refused connection without a host if the host is known.
 pub(crate) fn remove_vague(refused: &mut Vec<Refusal>) {
     let is_known = |refusal: &Refusal| {
@@ -221,7 +232,6 @@ fn without_program(line: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rules::Network;
 
     /// [`super::find`] for a command that started in the workspace.
     fn find(output: &str, rules: &Rules, succeeded: bool) -> Vec<Refusal> {
@@ -366,6 +376,17 @@ mod tests {
         let unresolved = |name: &str| format!("curl: (6) Could not resolve host: {name}");
         assert_eq!(find(&unresolved("a.org"), &listed, false), [Refusal::Socket]);
         assert_eq!(find(&unresolved("b.org"), &listed, false), [host("b.org")]);
+    }
+
+    #[test]
+    fn the_status_of_a_silent_program_shows_a_refused_connection() {
+        let refused = |command, code| of_status(command, Some(code), &rules());
+        assert_eq!(refused("curl -s https://a.org | cat", 6), Some(Refusal::Network));
+        assert_eq!(refused("wget -q a.org", 4), Some(Refusal::Network));
+        assert_eq!(refused("curl -s https://a.org", 22), None);
+        assert_eq!(refused("./curly", 6), None);
+        let online = Rules { network: Network::Any, ..rules() };
+        assert_eq!(of_status("curl -s a.org", Some(6), &online), None);
     }
 
     #[test]

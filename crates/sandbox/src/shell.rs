@@ -193,6 +193,10 @@ impl Shell {
             let is_new = |found: &Refusal| !refused.contains(found);
             let new: Vec<Refusal> = found.into_iter().filter(is_new).collect();
             refused.extend(new);
+            if refused.is_empty() {
+                let code = status.and_then(|status| status.code());
+                refused.extend(refusal::of_status(text, code, rules));
+            }
             refusal::remove_vague(&mut refused);
         }
         Ok(CommandOutput { output, gap, status, exceeded, refused })

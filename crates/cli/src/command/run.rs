@@ -37,8 +37,8 @@ const MAX_SCHEMA_BYTES: usize = 1 << 20;
 /// Send a message to the agent and print its answer
 ///
 /// The agent works with tools, in this directory if it is a git work tree, until it has an answer.
-/// Without a terminal it does not change files here unless --yes or --approval none allows it;
-/// --workspace private keeps it in a directory of its own. The session is stored:
+/// Without a terminal it does not change files here unless --yes, --approval none, or an earlier
+/// "always" in a chat allows it; --workspace private keeps it in a directory of its own. The session is stored:
 /// continue it with --session, at any time, in another process or with another model. The context
 /// stays within the model's window; nothing is lost. Exit status: 0 with an answer, 1 without a
 /// full answer, 2 on an error, 3 if the agent waits for an answer or an approval.

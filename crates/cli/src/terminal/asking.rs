@@ -77,10 +77,10 @@ fn is_protected(reason: &ApprovalReason) -> bool {
     )
 }
 
-/// Reads the reply to an approval request; `None` if the line is empty.
+/// Reads the reply to an approval request; `None` if the line is none, such as an empty one or `?`.
 pub fn reply(line: String) -> Option<ApprovalReply> {
     match ApprovalReply::read(&line) {
-        None if line.trim().is_empty() => None,
+        None if matches!(line.trim(), "" | "?" | "？") => None,
         // Any other text denies the call and says why.
         None => Some(ApprovalReply::Deny(Some(line))),
         reply => reply,

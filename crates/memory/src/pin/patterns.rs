@@ -3,7 +3,8 @@
 
 use std::sync::LazyLock;
 
-use regex::{Regex, RegexSet};
+use regex::Regex;
+use regex_automata::meta;
 
 use super::PinKind;
 use crate::pattern::{ascii_boundaries, pattern};
@@ -97,8 +98,8 @@ const IDIOM: &str = "safe than sorry";
 
 /// Returns what a sentence in lower case is. An instruction is tried first.
 pub(super) fn kind(sentence: &str) -> Option<PinKind> {
-    static INSTRUCTIONS: LazyLock<RegexSet> = LazyLock::new(|| set(&INSTRUCTION));
-    static PREFERENCES: LazyLock<RegexSet> = LazyLock::new(|| set(&PREFERENCE));
+    static INSTRUCTIONS: LazyLock<meta::Regex> = LazyLock::new(|| any_of(&INSTRUCTION));
+    static PREFERENCES: LazyLock<meta::Regex> = LazyLock::new(|| any_of(&PREFERENCE));
     static TAKEN_BACK: LazyLock<Regex> = LazyLock::new(|| pattern(NEVER_MIND));
     if INSTRUCTIONS.is_match(sentence) && !TAKEN_BACK.is_match(sentence) {
         Some(PinKind::Instruction)
@@ -117,8 +118,12 @@ fn prefers(sentence: &str) -> bool {
     })
 }
 
+/// Returns an expression that matches where any of the patterns does. It has no prefilter, which
+/// would take 2 MB for the beginnings of these patterns and gain nothing in short sentences.
 #[expect(clippy::expect_used, reason = "a pattern of the program that is wrong fails every test")]
-fn set(patterns: &[&str]) -> RegexSet {
-    let patterns = patterns.iter().map(|text| ascii_boundaries(text));
-    RegexSet::new(patterns).expect("the patterns of the program compile")
+fn any_of(patterns: &[&str]) -> meta::Regex {
+    let patterns: Vec<String> = patterns.iter().map(|text| ascii_boundaries(text)).collect();
+    let config = meta::Config::new().auto_prefilter(false);
+    let built = meta::Regex::builder().configure(config).build_many(&patterns);
+    built.expect("the patterns of the program compile")
 }
