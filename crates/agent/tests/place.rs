@@ -169,6 +169,21 @@ async fn the_first_change_asks_once_per_session() {
     assert!(project.join("e.txt").is_file() && asked(&bed).len() == 2);
 }
 
+/// It cannot write either, whatever it does.
+#[tokio::test]
+async fn a_command_that_only_reads_needs_no_approval_of_changes() {
+    let bed = TestBed::new();
+    let project = project(&bed);
+    let server = model(vec![bash("ls src | sort"), bash("touch a.txt"), says("done")]);
+    let mut agent = bed.open(config(&bed, &server, &project)).await;
+    reply(&bed, &[ApprovalReply::Deny(None)]);
+    agent.turn(UserInput::new("go")).await.unwrap();
+    assert_eq!(asked(&bed), [format!("commands can change files in {}", project.display())]);
+    let story = bed.story("s");
+    assert!(story.iter().any(|line| line.contains("clock.py")), "{story:#?}");
+    assert!(!project.join("a.txt").exists());
+}
+
 #[tokio::test]
 async fn always_is_remembered_for_the_directory_and_other_modes_do_not_ask() {
     let bed = TestBed::new();
@@ -224,7 +239,7 @@ async fn without_anyone_to_ask_edits_are_denied_and_commands_run() {
 async fn the_text_of_a_missing_reply_decides_nothing() {
     let bed = TestBed::new();
     let project = project(&bed);
-    let read = || bash("cat src/clock.py; false");
+    let read = || bash("cat src/clock.py; exit 1");
     let server = model(vec![read(), read(), says("done")]);
     let mut agent = bed.open(config(&bed, &server, &project)).await;
     let no_one = ApprovalReply::NoReply("no approval within 5 s".to_owned());

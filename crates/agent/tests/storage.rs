@@ -162,9 +162,9 @@ async fn restoring_a_checkpoint_restores_the_state() {
     }
     let checkpoints = bed.log().checkpoints("s").unwrap();
     let last_of_first = &checkpoints[checkpoints.len() / 2 - 1];
-    bed.log().restore("s", &last_of_first.checkpoint_id).unwrap();
+    bed.log().restore("s", &last_of_first.checkpoint_id, None).unwrap();
     assert_eq!(bed.state("s"), states[0]);
-    bed.log().restore("s", &checkpoints[checkpoints.len() - 1].checkpoint_id).unwrap();
+    bed.log().restore("s", &checkpoints[checkpoints.len() - 1].checkpoint_id, None).unwrap();
     assert_eq!(bed.state("s"), states[1]);
 }
 

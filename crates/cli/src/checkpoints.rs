@@ -31,6 +31,6 @@ pub fn restore(log: &Log, session: &str, id: &str) -> waterline_log::Result<Opti
     let known = log.checkpoints(session)?;
     let found = known.iter().find(|known| number(&known.checkpoint_id) == number(id));
     let Some(found) = found else { return Ok(None) };
-    log.checkpoint(session, json!({"after": "restore", "source": "user"}))?;
-    log.restore(session, &found.checkpoint_id).map(Some)
+    let before = json!({"after": "restore", "source": "user"});
+    log.restore(session, &found.checkpoint_id, Some(before)).map(Some)
 }

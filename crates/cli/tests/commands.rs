@@ -560,3 +560,13 @@ fn values_that_would_do_nothing_are_refused() {
         assert!(ended.err.contains(expected), "{line}: {}", ended.err);
     }
 }
+
+#[test]
+fn a_plan_counts_the_tool_definitions_once() {
+    let input = r#"{"messages":[{"role":"user","content":"hello"}],"tools":[{"type":"function",
+        "function":{"name":"ls","description":"lists files","parameters":{"type":"object"}}}]}"#;
+    let out = run(&["plan", "-"], input).out;
+    let line = out.lines().find(|line| line.contains(" → ")).unwrap();
+    let words: Vec<&str> = line.split_whitespace().collect();
+    assert_eq!(words[0], words[2], "{out}");
+}

@@ -677,7 +677,8 @@ fn a_damaged_log_fails_verification() {
     fixture.sessions(&["import", &file]);
     assert_eq!(
         fixture.sessions(&["verify"]).out,
-        "2 messages (system prompts included), 1 session, 0 artifacts: intact\n"
+        "2 messages (system prompts included), 1 session, 0 artifacts (versions and records of \
+         changed files included): intact\n"
     );
     let mut bytes = std::fs::read(fixture.path("log.db")).unwrap();
     let at = bytes.windows(12).position(|window| window == b"unmistakable").unwrap();

@@ -195,7 +195,7 @@ mod tests {
             Ok::<_, ConfigError>(policy.setting("fold.low").unwrap().to_string())
         };
         assert_eq!(low("auto", &[("fold.high", "50%")]).unwrap(), "\"46%\"");
-        assert_eq!(low("auto", &[("fold.high", "95%")]).unwrap(), "\"92%\"", "it fits");
+        assert_eq!(low("auto", &[("fold.high", "95%")]).unwrap(), "\"93%\"", "it fits");
         assert!(low("auto", &[("fold.high", "high")]).is_err());
         let both = low("auto", &[("fold.high", "50%"), ("fold.low", "60%")]).unwrap_err();
         assert!(both.full_text().contains("fold.low (60%)"), "{}", both.full_text());

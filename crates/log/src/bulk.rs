@@ -1,6 +1,6 @@
-//! Loads many messages in parts: each part is read, verified and parsed, and its values are indexed.
-//! The parts of a long history are read in parallel and appended in order. Of messages whose texts
-//! are not needed, only roles and token counts are read.
+//! Loads many messages in parts: each part is read, verified and parsed, and its values are
+//! indexed. The parts of a long history are read in parallel and appended in order. Of messages
+//! whose texts are not needed, only roles and token counts are read.
 
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};

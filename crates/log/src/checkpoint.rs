@@ -73,16 +73,23 @@ impl Log {
     }
 
     /// Restores the tip and the state of a checkpoint, and returns the session. Later messages are
-    /// kept, as with [`Log::rewind`].
+    /// kept, as with [`Log::rewind`]. With `before`, the present state becomes a checkpoint with
+    /// this metadata first, so that restoring can be undone. The oldest checkpoint makes way for
+    /// it.
     ///
     /// # Errors
-    /// If the checkpoint does not exist or is damaged.
-    pub fn restore(&self, session: &str, checkpoint_id: &str) -> Result<Session> {
+    /// If the checkpoint does not exist or is damaged. Then nothing is stored.
+    pub fn restore(
+        &self,
+        session: &str,
+        checkpoint_id: &str,
+        before: Option<Value>,
+    ) -> Result<Session> {
         let id = session.to_owned();
         let checkpoint_id = checkpoint_id.to_owned();
         let now = self.now();
         self.write(move |connection| {
-            let session = session::load(connection, &id)?;
+            let session = session::lock(connection, &id)?;
             let found = find(connection, &id, &checkpoint_id)?;
             let row = found.ok_or_else(|| LogError::Missing {
                 what: "checkpoint",
@@ -99,6 +106,10 @@ impl Log {
                     "the message of a checkpoint is missing"
                 ))
             })?;
+            // After the checkpoint was read: it may be the oldest one.
+            if let Some(metadata) = &before {
+                add(connection, &session, metadata)?;
+            }
             record(connection, &session, Kind::Restore, tip, now)?;
             session::put_state(connection, &Session { state, ..session })?;
             session::load(connection, &id)

@@ -184,7 +184,7 @@ fn page_is_self_contained() {
 /// Each fold records the values that it could have listed and which of them were needed.
 #[test]
 fn folds_give_training_data() {
-    let config = ReplayConfig { learn: true, ..config(&["auto"], &[700]) };
+    let config = ReplayConfig { learn: true, ..config(&["auto"], &[600]) };
     let found = replay(transcript("one"), &config, |_| {});
     let training_folds = &found[0].training_folds;
     assert_eq!(training_folds.len(), found[0].folds.len());

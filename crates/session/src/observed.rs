@@ -91,14 +91,17 @@ impl LiveSession {
     /// session for each message also learns that the counter counts too many tokens. The report
     /// must be about the context that was stored last.
     pub(crate) fn continue_calibration(&mut self, usage: &Usage) {
-        let covered = self.cleared + self.generation.covered() as u64;
-        let is_of_context = (covered + 1..=self.session.tip.position()).contains(&usage.position);
+        let messages = self.generation.covered();
+        let covered = self.cleared + messages as u64;
+        // Without a stored context, as after undoing a clear, the report is about another prompt.
+        let is_of_context =
+            messages > 0 && (covered + 1..=self.session.tip.position()).contains(&usage.position);
         if usage.model == self.model().name && is_of_context {
             let sent = self.generation.tokens() + self.budget.tools;
             let prompt = usage.input + usage.cache_read + usage.cache_write;
             let real = usize::try_from(prompt).unwrap_or(0);
             self.budget.calibration = self.budget.calibration.after(sent, real);
-            let (at, messages) = ((self.at, self.generation.number), self.generation.covered());
+            let at = (self.at, self.generation.number);
             let report = Reported { at, messages, prompt_tokens: real };
             self.reported_before = Some(report).filter(|report| report.prompt_tokens > 0);
         }

@@ -110,3 +110,17 @@ async fn the_figure_of_a_growing_context_grows() {
     let again = bed.live(&server, 100_000).await;
     assert_eq!(again.context_tokens(), before, "in the next process");
 }
+
+/// After undoing a clear nothing was sent: the report of the last call is about another context.
+#[tokio::test]
+async fn the_last_report_is_not_added_after_undoing_a_clear() {
+    let server = Scripted::new(|received| whole("fine", tokens(received)));
+    let bed = TestBed::new();
+    let mut live = bed.live(&server, 100_000).await;
+    live.call(user("word ".repeat(1_000)), silent).await.unwrap();
+    let before = live.context_tokens();
+    bed.log().clear("s").unwrap();
+    bed.log().undo_clear("s").unwrap();
+    let after = bed.live(&server, 100_000).await.context_tokens();
+    assert!(after < before * 3 / 2, "{before} {after}");
+}

@@ -113,6 +113,9 @@ impl Agent {
             }
             if decision == Decision::Run {
                 directories = self.unapproved_directories(&info)?;
+                if self.config.approval.only_reads(call_request, &directories) {
+                    self.read_only.insert(call.id.clone(), std::mem::take(&mut directories));
+                }
                 decision = self.config.approval.decide_change(call_request, &directories);
             }
             match decision {

@@ -160,18 +160,18 @@ impl Agent {
         Message::system(prompt::system(&self.config, files, self.live.window()))
     }
 
-    /// Returns the tokens of the system prompt. After a clear it is not in the history: the next
-    /// message adds it.
+    /// Returns the tokens of the system prompt, as the local counter counts. After a clear it is
+    /// not in the history: the next message adds it.
     ///
     /// # Errors
     /// When the program is ending.
     pub async fn system_tokens(&self) -> Result<usize, AgentError> {
         let history = self.live.history();
         if !history.is_empty() {
-            return Ok(self.live.corrected(history.system_tokens()));
+            return Ok(history.system_tokens());
         }
         let (files, _) = self.read_instructions().await?;
-        Ok(self.live.corrected(history.counter().message(&self.system_message(&files))))
+        Ok(history.counter().message(&self.system_message(&files)))
     }
 
     /// Returns the tokens of the next prompt without its new message, unless it is folded.
@@ -180,7 +180,7 @@ impl Agent {
     /// When the program is ending.
     pub async fn context_tokens(&self) -> Result<usize, AgentError> {
         let missing = match self.live.history().is_empty() {
-            true => self.system_tokens().await?,
+            true => self.live.corrected(self.system_tokens().await?),
             false => 0,
         };
         Ok(self.live.context_tokens() + missing)

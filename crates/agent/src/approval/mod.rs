@@ -7,6 +7,7 @@
 mod attributes;
 mod call_request;
 mod hidden;
+mod reading;
 mod risk;
 mod script;
 
@@ -240,6 +241,18 @@ impl Approval {
             _ => ApprovalReason::FirstChange(directories.to_vec()),
         };
         Decision::Ask { reason, may_always: true, in_advance: true }
+    }
+
+    /// Returns whether a command only reads, as far as its text shows. It then runs without
+    /// permission to write in `directories`, in which the user has not approved changes, and
+    /// [`Approval::decide_change`] is not needed.
+    #[must_use]
+    pub fn only_reads(&self, asked: CallRequest<'_>, directories: &[PathBuf]) -> bool {
+        let Subject::Command(command) = &asked.info.subject else { return false };
+        !directories.is_empty()
+            && self.mode == Mode::Selective
+            && self.custom(asked).is_none()
+            && reading::only_reads(command)
     }
 
     /// Decides on a command that may change the mode, owner or times of files outside the agent's

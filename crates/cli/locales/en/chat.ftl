@@ -6,7 +6,7 @@ command-help = List the commands and keys, or explain one command
 command-status = Show the status of the session
 command-current = Show the session, its messages, its workspace and its sub-agents
 command-context = Show what is in the context; summary: the summaries of folded messages; why N: why message N is in it or not; pin N: keep message N in every fold; clear: empty it; undo: undo the last fold or clear
-command-compact = Fold the context now: shows what would change, then asks; a focus names what a model's summary must keep, such as /compact the open bugs
+command-compact = Fold the context now: shows what would change, then asks; FOCUS names what to keep, as in /compact the open bugs: the messages that match it best stay whole, and a summary by a model covers it
 command-config = Show the settings, or change one for this session
 command-sessions = List the sessions
 command-load = Switch to another session
@@ -101,7 +101,7 @@ clear-done = The context is empty; all messages are kept, and /recall finds them
 ## chat/commands/compact.rs
 
 compact-nothing = Nothing to fold
-compact-too-little = Nothing worth folding: it would free only { $freed } of { $before } tokens. /compact FOCUS folds anyway, with a summary about FOCUS
+compact-too-little = Nothing worth folding: it would free only { $freed } of { $before } tokens. /compact FOCUS folds anyway and keeps what is about FOCUS
 compact-declined = Nothing was folded
 compact-question = Fold?
 compact-totals = { $before } → { $after } tokens: { $kept ->

@@ -204,7 +204,7 @@ verify-checked =
     }, { $artifacts ->
         [one] 1 artifact
        *[other] { $artifacts } artifacts
-    }
+    } (versions and records of changed files included)
 verify-ok = intact
 verify-problems =
     { $count ->
@@ -241,7 +241,7 @@ stats-artifacts-value = { $count } ({ $bytes ->
    *[other] { $bytes } bytes
 })
 stats-calls = model calls
-stats-calls-value = { $calls }: { $input } in, { $read } cached, { $written } written to the cache, { $output } out
+stats-calls-value = { $calls }; prompt tokens: { $input } uncached, { $read } from the cache, { $written } written to the cache; answer tokens: { $output }
 stats-price = price
 stats-jobs = jobs
 stats-jobs-value = { $waiting } waiting, { $failed } failed

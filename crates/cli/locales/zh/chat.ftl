@@ -6,7 +6,7 @@ command-help = 列出命令与按键，或说明一个命令
 command-status = 显示会话状态
 command-current = 显示当前会话、消息数、工作区与子智能体
 command-context = 显示上下文的内容；summary：已折叠消息的摘要；why N：第 N 条消息是否在其中及原因；pin N：折叠时始终保留第 N 条消息；clear：清空；undo：撤销上次折叠或清空
-command-compact = 立即折叠上下文：先显示将发生的变化，再询问；FOCUS 写明模型的摘要须保留什么，如 /compact 未修复的错误
+command-compact = 立即折叠上下文：先显示将发生的变化，再询问；FOCUS 写明要保留什么，如 /compact 未修复的错误：与之最匹配的消息保持完整，由模型写的摘要会包含它
 command-config = 显示设置，或修改一项（仅本会话）
 command-sessions = 列出会话
 command-load = 切换到另一个会话
@@ -80,7 +80,7 @@ clear-done = 上下文已清空；所有消息仍保留，可用 /recall 查找
 ## chat/commands/compact.rs
 
 compact-nothing = 没有可折叠的内容
-compact-too-little = 不值得折叠：只能释放 { $before } 个 token 中的 { $freed } 个。/compact FOCUS 仍会折叠，并围绕它写摘要
+compact-too-little = 不值得折叠：只能释放 { $before } 个 token 中的 { $freed } 个。/compact FOCUS 仍会折叠，并保留与 FOCUS 有关的内容
 compact-declined = 未折叠
 compact-question = 折叠吗？
 compact-totals = { $before } → { $after } 个 token：{ $kept } 条消息不变{ $shortened ->

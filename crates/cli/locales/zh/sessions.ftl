@@ -97,7 +97,7 @@ erase-with = 同时删除：{ $rows }
 erase-not-clean = 日志正被读取，或磁盘已满：已删除的数据可能仍在文件中。可用 `waterline sessions clean --yes` 清除
 erase-nothing-done = 未删除任何内容。加上 --yes 再运行即可删除；删除后无法恢复
 
-verify-checked = { $messages } 条消息（含系统提示词），{ $sessions } 个会话，{ $artifacts } 个产物
+verify-checked = { $messages } 条消息（含系统提示词），{ $sessions } 个会话，{ $artifacts } 个产物（含文件版本与文件更改记录）
 verify-ok = 完好
 verify-problems = { $count } 个问题
 verify-problem = 已损坏：{ $what }
@@ -123,7 +123,7 @@ stats-artifacts = 产物
 stats-file-versions = 文件版本
 stats-artifacts-value = { $count }（{ $bytes } 字节）
 stats-calls = 模型调用
-stats-calls-value = { $calls }：输入 { $input }，缓存 { $read }，写入缓存 { $written }，输出 { $output }
+stats-calls-value = { $calls }；提示词 token：未缓存 { $input }，来自缓存 { $read }，写入缓存 { $written }；回答 token：{ $output }
 stats-price = 费用
 stats-jobs = 后台任务
 stats-jobs-value = { $waiting } 个等待，{ $failed } 个失败

@@ -38,10 +38,11 @@ const MAX_SCHEMA_BYTES: usize = 1 << 20;
 ///
 /// The agent works with tools, in this directory if it is a git work tree, until it has an answer.
 /// Without a terminal it does not change files here unless --yes, --approval none, or an earlier
-/// "always" in a chat allows it; --workspace private keeps it in a directory of its own. The session is stored:
-/// continue it with --session, at any time, in another process or with another model. The context
-/// stays within the model's window; nothing is lost. Exit status: 0 with an answer, 1 without a
-/// full answer, 2 on an error, 3 if the agent waits for an answer or an approval.
+/// "always" in a chat allows it; --workspace private keeps it in a directory of its own. The
+/// session is stored: continue it with --session, at any time, in another process or with another
+/// model. The context stays within the model's window; nothing is lost. Exit status: 0 with an
+/// answer, 1 without a full answer, 2 on an error, 3 if the agent waits for an answer or an
+/// approval.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     /// Message, with @names and #files; `-` or no message reads it from standard input. With a

@@ -112,7 +112,7 @@ pub fn line(out: &mut impl Write, report: &Report<'_>) -> Result<()> {
 const fn before(report: &Report<'_>) -> usize {
     match report.plan.action {
         Action::Fold { from, .. } => *from,
-        _ => report.plan.tokens.history + report.tools,
+        _ => report.plan.tokens.history,
     }
 }
 

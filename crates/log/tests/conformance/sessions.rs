@@ -24,6 +24,7 @@ cases![
     sessions_are_listed_by_last_use,
     s0_59_to_s0_61_a_checkpoint_after_every_step,
     s0_64_s4_41_a_checkpoint_restores_messages_and_state,
+    the_oldest_checkpoint_is_restored_although_the_state_before_takes_its_place,
     a_move_is_taken_back_with_its_state,
     old_checkpoints_are_deleted_and_messages_are_not,
 ];
@@ -270,16 +271,38 @@ fn s0_64_s4_41_a_checkpoint_restores_messages_and_state(backend: &dyn Backend) {
     created.local = document(json!({"approvals": ["run_bash_command ls"]}));
     log.save(&created).unwrap();
     let later = log.checkpoint("s", json!({})).unwrap();
-    let restored = log.restore("s", &kept.checkpoint_id).unwrap();
+    let restored = log.restore("s", &kept.checkpoint_id, None).unwrap();
     assert_eq!(restored.state, full());
     assert_eq!(restored.local, created.local, "restoring does not change approvals");
-    assert_eq!(log.restore("s", &later.checkpoint_id).unwrap().state, created.state);
-    log.restore("s", &kept.checkpoint_id).unwrap();
+    assert_eq!(log.restore("s", &later.checkpoint_id, None).unwrap().state, created.state);
+    log.restore("s", &kept.checkpoint_id, None).unwrap();
     assert_eq!(texts(&log, "s"), ["one", "two"]);
     // Later messages are not lost.
     log.forward("s", None).unwrap();
     assert_eq!(texts(&log, "s"), ["one", "two", "three"]);
-    assert!(matches!(log.restore("s", "nothing"), Err(LogError::Missing { .. })));
+    assert!(matches!(log.restore("s", "nothing", None), Err(LogError::Missing { .. })));
+}
+
+fn the_oldest_checkpoint_is_restored_although_the_state_before_takes_its_place(
+    backend: &dyn Backend,
+) {
+    let log = backend.open();
+    session(&log, "s", &["one", "two"]);
+    for _ in 0..waterline_log::CHECKPOINTS {
+        log.checkpoint("s", json!({})).unwrap();
+    }
+    log.rewind("s", RewindTarget::Messages(1)).unwrap();
+    let ids = || -> Vec<String> {
+        log.checkpoints("s").unwrap().into_iter().map(|kept| kept.checkpoint_id).collect()
+    };
+    let before = ids();
+    assert!(log.restore("s", "missing", Some(json!({}))).is_err());
+    assert_eq!(ids(), before, "a failed restore stores nothing");
+    log.restore("s", &before[0], Some(json!({"after": "restore"}))).unwrap();
+    assert_eq!(texts(&log, "s"), ["one", "two"]);
+    let kept = log.checkpoints("s").unwrap();
+    assert_eq!((kept.len(), &kept[0].checkpoint_id), (before.len(), &before[1]));
+    assert_eq!(kept.last().unwrap().checkpoint.messages, 1);
 }
 
 fn a_move_is_taken_back_with_its_state(backend: &dyn Backend) {
@@ -292,7 +315,7 @@ fn a_move_is_taken_back_with_its_state(backend: &dyn Backend) {
     log.save(&Session { state: document(json!({})), ..created.clone() }).unwrap();
     let before = log.session("s").unwrap();
     // The checkpoint is later than the session, so that it is no rewind.
-    let restored = log.restore("s", &kept.checkpoint_id).unwrap();
+    let restored = log.restore("s", &kept.checkpoint_id, None).unwrap();
     assert_eq!((restored.tip.position(), &restored.state), (4, &created.state));
     let back = log.take_back(&before).unwrap();
     assert_eq!(Session { active: before.active, ..back }, before);

@@ -139,7 +139,7 @@ pub(crate) fn check_working(log: &Log) {
     let checkpoints = log.checkpoints("working").unwrap();
     assert_eq!((checkpoints.len(), checkpoints[0].metadata["after"].as_str()), (2, Some("model")));
     assert_eq!(checkpoints[1].checkpoint.state, session.state);
-    let restored = log.restore("working", &checkpoints[0].checkpoint_id).unwrap();
+    let restored = log.restore("working", &checkpoints[0].checkpoint_id, None).unwrap();
     assert_eq!(
         (restored.state["loops"].as_u64(), restored.state.get("pending_action")),
         (Some(1), None)

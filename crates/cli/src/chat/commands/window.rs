@@ -32,8 +32,14 @@ pub(super) async fn show(chat: &mut Chat) -> Result<()> {
     let agent = &chat.runner.agent;
     let live = agent.live();
     let used = agent.context_tokens().await?;
-    let parts = parts(live, used, agent.system_tokens().await?);
-    show_turns(&screen, live);
+    let mut parts = parts(live, agent.system_tokens().await?);
+    let (mut turns, older) = turns(live);
+    let counted = sum(&parts);
+    scale(&mut turns, counted, used);
+    scale(&mut parts, counted, used);
+    parts.push((text!("context-free"), live.window().saturating_sub(used)));
+    parts.push((text!("context-answer"), live.answer_tokens()));
+    show_turns(&screen, &turns, older);
     // The totals are last: in a small window the turns scroll away.
     screen.print_line(&counts(live.history()));
     for row in &parts {
@@ -51,14 +57,29 @@ pub(super) async fn show(chat: &mut Chat) -> Result<()> {
 }
 
 /// Shows the tokens of the newest turns.
-fn show_turns(screen: &Screen, live: &LiveSession) {
-    let (turns, older) = turns(live);
+fn show_turns(screen: &Screen, turns: &[Row], older: usize) {
     if older > 0 {
         screen.print_note(&text!("context-older-turns", count = older));
     }
     let largest = turns.iter().map(|(_, tokens)| *tokens).max().unwrap_or_default();
-    for row in &turns {
+    for row in turns {
         screen.print_line(&line(row, largest));
+    }
+}
+
+fn sum(rows: &[Row]) -> usize {
+    rows.iter().map(|(_, tokens)| tokens).sum()
+}
+
+/// Scales rows from the tokens of the local counter to those of the provider, so that they add up.
+/// The whole context has `counted` of the former and `used` of the latter; the rows are its end.
+fn scale(rows: &mut [Row], counted: usize, used: usize) {
+    let scaled = |tokens: usize| (tokens * used).checked_div(counted).unwrap_or_default();
+    let mut upto = counted.saturating_sub(sum(rows));
+    for (_, tokens) in rows {
+        let from = upto;
+        upto += *tokens;
+        *tokens = scaled(upto) - scaled(from);
     }
 }
 
@@ -118,9 +139,9 @@ fn length(message: &Message) -> usize {
     message.text().chars().count() + results.sum::<usize>() + calls.sum::<usize>()
 }
 
-/// Returns what is in the window by part, what is free, and what is reserved for the answer. `used`
-/// and `system` are the tokens of the context and of the system prompt.
-fn parts(live: &LiveSession, used: usize, system: usize) -> Vec<Row> {
+/// Returns what is in the window by part, as the local counter counts. `system` are the tokens of
+/// the system prompt.
+fn parts(live: &LiveSession, system: usize) -> Vec<Row> {
     let slots = live.generation().slots();
     let of = |treatment: Treatment| {
         slots
@@ -135,15 +156,12 @@ fn parts(live: &LiveSession, used: usize, system: usize) -> Vec<Row> {
     let changed = [Treatment::Summary, Treatment::Recalled, Treatment::Preview, Treatment::Trimmed]
         .into_iter()
         .map(|treatment| (treatment_label(treatment), of(treatment)));
-    let corrected = |(label, tokens): Row| (label, live.corrected(tokens));
     let mut parts = vec![
-        (text!("context-tools"), live.corrected(live.tool_tokens())),
+        (text!("context-tools"), live.tool_tokens()),
         (text!("context-system-prompt"), system),
     ];
-    parts.extend(changed.filter(|(_, tokens)| *tokens > 0).map(corrected));
-    parts.push((text!("context-verbatim"), live.corrected(messages)));
-    parts.push((text!("context-free"), live.window().saturating_sub(used)));
-    parts.push((text!("context-answer"), live.answer_tokens()));
+    parts.extend(changed.filter(|(_, tokens)| *tokens > 0));
+    parts.push((text!("context-verbatim"), messages));
     parts
 }
 
@@ -155,7 +173,8 @@ fn unsent(live: &LiveSession, messages: impl IntoIterator<Item = usize>) -> usiz
     new.map(|at| live.history().message_tokens(at)).sum()
 }
 
-/// Returns the tokens of the newest turns, and the number of older turns.
+/// Returns the tokens of the newest turns, as the local counter counts, and the number of older
+/// turns.
 fn turns(live: &LiveSession) -> (Vec<Row>, usize) {
     let turns = live.history().turns().len();
     let older = turns.saturating_sub(TURNS);
@@ -176,7 +195,7 @@ fn turn(live: &LiveSession, at: usize) -> Row {
     let text = first.map(one_line).unwrap_or_default();
     let number = messages.first().and_then(|&first| history.number(first)).unwrap_or_default();
     let label = text!("context-turn", turn = at + 1, message = number.to_string(), text = text);
-    (label, live.corrected(tokens))
+    (label, tokens)
 }
 
 #[cfg(test)]
@@ -184,6 +203,17 @@ mod tests {
     use waterline::message::ToolCall;
 
     use super::*;
+
+    #[test]
+    fn scaled_rows_add_up() {
+        let row = |tokens| (String::new(), tokens);
+        let mut parts = [row(3_921), row(0), row(1_000), row(5_678)];
+        let mut turns = [row(2_000), row(3_678)];
+        scale(&mut parts, 10_599, 11_786);
+        scale(&mut turns, 10_599, 11_786);
+        let [_, (_, none), _, (_, messages)] = &parts;
+        assert_eq!((sum(&parts), *none, sum(&turns)), (11_786, 0, *messages));
+    }
 
     #[test]
     fn calls_and_results_have_characters_too() {
