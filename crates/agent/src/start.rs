@@ -4,6 +4,9 @@ use waterline_log::{Filter, Log, LogError, Session};
 
 use crate::error::AgentError;
 
+/// How much of a generated id finds a session that must exist.
+const MIN_PREFIX: usize = 4;
+
 /// The session that an agent works in.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -13,7 +16,8 @@ pub enum Start {
     New,
     /// The session with this id, which is created if it does not exist.
     Open(String),
-    /// The session with this id, which must exist.
+    /// The session with this id, which must exist. Four characters of a generated id are enough if
+    /// no other id begins with them.
     Resume(String),
     /// The session of the user that was used last.
     Latest,
@@ -36,8 +40,7 @@ impl Start {
         let found = match self {
             Self::New => None,
             Self::Open(id) => log.lookup(id)?,
-            // It must exist, so any unambiguous prefix of its id will do.
-            Self::Resume(id) | Self::Fork { of: id, .. } => Some(log.find(id)?),
+            Self::Resume(id) | Self::Fork { of: id, .. } => Some(existing(log, id)?),
             Self::Latest => {
                 let filter = Filter { user: user.map(str::to_owned), ..Filter::default() };
                 let latest = log.sessions(&filter)?.into_iter().find(Session::is_conversation);
@@ -81,6 +84,18 @@ impl Start {
                 }
             }
         }
+    }
+}
+
+/// Returns the session with an id. As it must exist, a few characters of a generated id are enough.
+fn existing(log: &Log, id: &str) -> Result<Session, LogError> {
+    if let Some(session) = log.lookup(id)? {
+        return Ok(session);
+    }
+    let found = log.find(id)?;
+    match found.has_generated_id() && id.len() >= MIN_PREFIX {
+        true => Ok(found),
+        false => Err(LogError::NoSession { id: id.to_owned() }),
     }
 }
 

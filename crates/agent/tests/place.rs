@@ -220,7 +220,8 @@ async fn always_is_remembered_for_the_directory_and_other_modes_do_not_ask() {
 async fn without_anyone_to_ask_edits_are_denied_and_commands_run() {
     let bed = TestBed::new();
     let project = project(&bed);
-    let server = model(vec![write("a.txt"), bash("cat src/clock.py; false"), says("done")]);
+    let server =
+        model(vec![write("a.txt"), bash("cat src/clock.py; echo denied; exit 1"), says("done")]);
     let mut agent = bed.open(config(&bed, &server, &project)).await;
     let no_one = || ApprovalReply::NoReply("no one is available to approve it".to_owned());
     reply(&bed, &[no_one(), no_one()]);

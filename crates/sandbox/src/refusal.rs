@@ -162,7 +162,10 @@ fn path_refusal(
         let named = paths(line).find_map(|path| protected::name_of(Path::new(path)));
         named.map(protected_refusal).or_else(|| refused(true))
     } else if has(&DENIED) {
-        refused(CHANGES.iter().any(|words| lower.contains(words)))
+        let is_change = CHANGES.iter().any(|words| lower.contains(words));
+        // Reading is allowed there, so the file's own mode refuses it.
+        refused(is_change)
+            .filter(|refusal| is_change || !matches!(refusal, Refusal::ReadOnly { .. }))
     } else {
         None
     }
@@ -261,7 +264,11 @@ mod tests {
             assert_eq!(find(line, &rules(), false), outside(path, write), "{line}");
         }
         let read_only = Refusal::ReadOnly { path: "/opt/sdk/x".into() };
-        assert_eq!(find("rm: /opt/sdk/x: Permission denied", &rules(), false), [read_only]);
+        assert_eq!(
+            find("rm: cannot remove '/opt/sdk/x': Permission denied", &rules(), false),
+            [read_only]
+        );
+        assert_eq!(find("find: ‘/opt/sdk/x’: Permission denied", &rules(), false), []);
         for line in [
             "cat: /srv/ws/closed: Permission denied",
             "cat: ./closed: Permission denied",

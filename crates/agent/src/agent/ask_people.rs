@@ -91,6 +91,7 @@ impl Agent {
             if data.synthetic.contains_key(&call.id) {
                 continue;
             }
+            self.read_only.remove(&call.id);
             let tool = self.config.toolbox.find(&call.name);
             let identity = tool.and_then(|tool| approval::identity(&**tool));
             let mut info = self.info(&call);

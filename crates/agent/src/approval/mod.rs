@@ -250,6 +250,7 @@ impl Approval {
     pub fn only_reads(&self, asked: CallRequest<'_>, directories: &[PathBuf]) -> bool {
         let Subject::Command(command) = &asked.info.subject else { return false };
         !directories.is_empty()
+            && self.confined
             && self.mode == Mode::Selective
             && self.custom(asked).is_none()
             && reading::only_reads(command)

@@ -53,13 +53,17 @@ pub(super) fn only_reads(command: &str) -> bool {
     !written.contains('>')
         && !commands.ends_with(UNREAD)
         && runs.peek().is_some()
-        && runs.all(|run| reads(run.trim()))
+        && runs.all(|run| reads(run.trim(), &written))
 }
 
 /// Returns whether one program of a command only reads.
-fn reads(run: &str) -> bool {
+fn reads(run: &str, command: &str) -> bool {
     let mut words = run.split(' ');
     let program = words.next().unwrap_or_default();
+    // A program with a path may be any program.
+    if command.contains(&format!("/{program}")) {
+        return false;
+    }
     if program == "git" {
         // An option before the subcommand may name another directory or a program.
         return words.next().is_some_and(|subcommand| GIT.contains(&subcommand))
@@ -71,11 +75,15 @@ fn reads(run: &str) -> bool {
     }
 }
 
+/// Returns whether one of the words is one of the options. Options of one letter may be joined.
 fn has_option<'a>(words: impl Iterator<Item = &'a str>, options: &[&str]) -> bool {
     let mut given = words.filter_map(|word| word.strip_prefix('-'));
-    given.any(|option| {
-        let option = option.trim_start_matches('-');
-        options.iter().any(|start| option.starts_with(start))
+    given.any(|option| match option.strip_prefix('-') {
+        Some(long) => options.iter().any(|start| start.len() > 1 && long.starts_with(start)),
+        None => options.iter().any(|start| match start.len() {
+            1 => option.contains(start),
+            _ => option.starts_with(start),
+        }),
     })
 }
 
@@ -105,6 +113,10 @@ mod tests {
             "find . -name '*.tmp' -delete",
             "find . -exec rm {} ;",
             "sed -i s/a/b/ notes.md",
+            "sed -Ei s/a/b/ notes.md",
+            "sort -uo a a",
+            "./test",
+            "cd x; bin/date",
             "git commit -m done",
             "git -C /other log",
             "git diff --output=x",

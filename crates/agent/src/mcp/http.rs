@@ -40,13 +40,11 @@ impl StreamableHttpClient for HttpClient {
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<StreamableHttpPostResponse, HttpError> {
         let expects_answer = matches!(message, ClientJsonRpcMessage::Request(_));
-        let mut request = self
-            .0
-            .post(uri.as_ref())
-            .header(ACCEPT, [EVENTS, JSON].join(", "))
-            .header(CONTENT_TYPE, JSON)
-            .headers(headers.into_iter().collect())
-            .body(serde_json::to_vec(&message)?);
+        let mut headers: HeaderMap = headers.into_iter().collect();
+        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream, application/json"));
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+        let body = serde_json::to_vec(&message)?;
+        let mut request = self.0.post(uri.as_ref()).headers(headers).body(body);
         if let Some(session) = session.as_deref() {
             request = request.header(SESSION, session);
         }
@@ -95,6 +93,9 @@ async fn answer(
     let session = text(response.headers(), SESSION);
     let kind = text(response.headers(), CONTENT_TYPE.as_str());
     let is = |expected: &str| kind.as_deref().is_some_and(|kind| kind.starts_with(expected));
+    if response.content_length() == Some(0) && !is_expected {
+        return Ok(StreamableHttpPostResponse::Accepted);
+    }
     if is(EVENTS) {
         let bytes = limited(response.bytes_stream(), MAX_BYTES);
         let events = SseStream::from_bytes_stream(bytes).boxed();
@@ -118,7 +119,10 @@ async fn refusal(response: Response) -> Result<StreamableHttpPostResponse, HttpE
     let session = text(response.headers(), SESSION);
     let retry_after = text(response.headers(), RETRY_AFTER.as_str());
     let failed = |retry_after| HttpStatusError::new(status.as_u16(), retry_after).into();
-    if status == StatusCode::TOO_MANY_REQUESTS {
+    let is_json =
+        text(response.headers(), CONTENT_TYPE.as_str()).is_some_and(|kind| kind.starts_with(JSON));
+    // Their bodies say nothing and may have no end.
+    if status == StatusCode::TOO_MANY_REQUESTS || status.is_server_error() && !is_json {
         return Err(failed(retry_after));
     }
     let body = whole(response).await?;

@@ -55,8 +55,8 @@ pub struct ToolContext {
     pub local: Local,
     /// The session's workspace.
     pub workspace: Arc<Workspace>,
-    /// Granted directories that this call may only read, because the user could not be asked about
-    /// changes there.
+    /// Granted directories that this call may only read: the user could not be asked about changes
+    /// there, or did not have to be, because the command only reads.
     pub read_only: Vec<PathBuf>,
     /// The search over the session's messages.
     pub recall: Arc<Recall>,

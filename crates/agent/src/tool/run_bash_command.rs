@@ -202,11 +202,7 @@ fn shell(shell: &Shell, root: &Path, identity: Vec<(String, String)>) -> Shell {
     let own = [("HOME", root.to_owned()), ("TMPDIR", root.join("temp"))]
         .map(|(name, path)| (name.to_owned(), path.display().to_string()));
     // Java takes the home directory from the system's list of users, not from `HOME`.
-    let java = [
-        ("GRADLE_USER_HOME", root.join(".gradle").display().to_string()),
-        ("MAVEN_OPTS", format!("-Duser.home={}", root.display())),
-    ]
-    .map(|(name, value)| (name.to_owned(), value));
+    let gradle = ("GRADLE_USER_HOME".to_owned(), root.join(".gradle").display().to_string());
     // The variables that the user chose come last and take precedence.
     let chosen = std::mem::take(&mut shell.environment);
     shell.environment = shell.toolchains.variables.clone();
@@ -217,7 +213,7 @@ fn shell(shell: &Shell, root: &Path, identity: Vec<(String, String)>) -> Shell {
     shell.environment.push(("GIT_CONFIG_NOSYSTEM".to_owned(), "1".to_owned()));
     shell.environment.extend(GIT_SETTINGS.map(|(name, value)| (name.to_owned(), value.to_owned())));
     shell.environment.extend(identity);
-    shell.environment.extend(java);
+    shell.environment.push(gradle);
     shell.environment.extend(chosen);
     shell.environment.extend(own);
     shell.blocked = Some(root.join(BLOCKED_DIRECTORY));
@@ -338,10 +334,15 @@ fn no_host(network: &Network, more: &str, any: &str) -> String {
     }
 }
 
-/// Adds to the output of a failed command which directories it could not change.
+/// What programs print if they may not change a file.
+const REFUSED: [&str; 4] = ["denied", "not permitted", "read-only", "Read-only"];
+
+/// Adds to the output of a failed command which directories it could not change, if that may be why
+/// it failed.
 fn explained(output: &str, read_only: &[PathBuf]) -> String {
     let names: Vec<String> = read_only.iter().map(|path| path.display().to_string()).collect();
-    match names.is_empty() {
+    let was_refused = REFUSED.iter().any(|message| output.contains(message));
+    match names.is_empty() || !was_refused {
         true => output.to_owned(),
         false => format!(
             "{output}\n[the command had read-only access to {}: the user has not approved changes \

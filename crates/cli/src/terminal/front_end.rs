@@ -58,14 +58,16 @@ impl Approver for Screen {
                 );
             }
             let mut text = asking::request(request).text;
-            let line = loop {
-                match self.ask_line(&text, &about, true).await {
-                    Some(line) if asking::is_view(&line) => text = asking::view(request).text,
-                    line => break line,
+            loop {
+                let Some(line) = self.ask_line(&text, &about, true).await else {
+                    return ApprovalReply::NoReply(NO_REPLY.to_owned());
+                };
+                if asking::is_view(&line) {
+                    text = asking::view(request).text;
+                } else if let Some(reply) = asking::reply(line) {
+                    return reply;
                 }
-            };
-            let reply = line.and_then(asking::reply);
-            reply.unwrap_or_else(|| ApprovalReply::NoReply(NO_REPLY.to_owned()))
+            }
         })
     }
 

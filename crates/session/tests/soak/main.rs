@@ -119,7 +119,7 @@ fn soak(
         let longest = if dice.percent(70) { 400 } else { 4_000 };
         let until = match ends {
             Ends::Killed => Instant::now() + Duration::from_millis(30 + dice.throw(longest)),
-            Ends::Itself => started + TIMEOUT,
+            Ends::Itself => started + 2 * TIMEOUT,
         };
         let status = loop {
             if let Some(status) = worker.try_wait()? {
