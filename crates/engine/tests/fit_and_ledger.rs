@@ -78,7 +78,7 @@ fn a_step_of_less_than_half_of_the_window_stays_whole() {
 
 #[test]
 fn a_larger_step_stays_whole_while_there_is_space_for_it() {
-    // Returns whether a step of 60% of the window is whole after steps of so many lines.
+    // Returns whether a step of 60% of the window is whole after steps of this many lines.
     let is_whole = |lines: usize, whole: &str| {
         let mut context = auto(&[("fit.whole", whole)]);
         context.push(Message::user("Read the modules one by one."));

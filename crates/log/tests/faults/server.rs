@@ -230,7 +230,7 @@ fn is_change_found(
             format!("substr({column}, 1, length({column}) - 1)"),
         ),
         "bool" => (format!("NOT {column}"), format!("NOT {column}")),
-        // So much that a key does not become that of another row.
+        // Large enough that no key becomes that of another row.
         _ => (format!("{column} + 9999"), format!("{column} - 9999")),
     };
     let sql = format!(
